@@ -1,0 +1,43 @@
+"""Theorems 1 and 2 of girgis2021, converted by its Lemma 1."""
+
+from __future__ import annotations
+
+from shuffledp.accountants import renyi
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checks import FloatArray
+from shuffledp.rdp.girgis2021 import girgis2021_lower, girgis2021_upper
+
+
+@register(
+    name="girgis2021-upper",
+    citation="girgis2021",
+    theorem="Theorem 1, Lemma 1",
+    kind="upper",
+    label="Theorem 1 (upper bound)",
+    needs=("eps0-LDP", "discrete"),
+    note="Renyi DP of the subsampled shuffle, composed over rounds.",
+)
+def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    def rdp(order: FloatArray) -> FloatArray:
+        return girgis2021_upper(order, n=n, k=k, eps0=eps0)
+
+    return renyi.columns(rdp, rounds=rounds, delta=delta)
+
+
+@register(
+    name="girgis2021-lower",
+    citation="girgis2021",
+    theorem="Theorem 2, Lemma 1",
+    kind="lower",
+    label="Theorem 2 (lower bound)",
+    needs=("eps0-LDP", "discrete"),
+    note=(
+        "A lower bound on what accounting by Renyi DP (at whole orders, by Lemma 1) can report, "
+        "not on epsilon itself."
+    ),
+)
+def _lower(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    def rdp(order: FloatArray) -> FloatArray:
+        return girgis2021_lower(order, n=n, k=k, eps0=eps0)
+
+    return renyi.columns(rdp, rounds=rounds, delta=delta)

@@ -1,0 +1,132 @@
+"""The registry of accountants: who bounds epsilon, by which theorem, and on which side.
+
+This module knows no accountant; each module of ``shuffledp.accountants`` registers its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.composition import subsample
+
+Kind = Literal["upper", "lower", "estimate"]
+Columns = dict[str, FloatArray]
+
+
+@dataclass(frozen=True)
+class Accountant:
+    """One way to account for T rounds of the subsampled shuffle.
+
+    Attributes:
+        name: the registry's key.
+        citation: citation keys of the papers behind it.
+        theorem: the theorems used.
+        kind: ``upper``: epsilon is certified; ``lower``: no accountant of the class named in ``note`` can
+            report less; ``estimate``: neither.
+        label: what a legend says.
+        needs: what the randomiser must satisfy.
+        note: what a reader must know before quoting the number.
+        compute: keyword-only n, k, eps0, rounds (array) and delta (in (0, 1)) to columns of the length of
+            ``rounds``; "epsilon" is one of them, the theorem's own value.
+    """
+
+    name: str
+    citation: str
+    theorem: str
+    kind: Kind
+    label: str
+    needs: tuple[str, ...]
+    note: str
+    compute: Callable[..., Columns]
+
+    def details(
+        self, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float
+    ) -> dict[str, float | FloatArray]:
+        """Return epsilon and what the accountant found on the way (best order, split of delta, ...).
+
+        Args:
+            n: number of clients.
+            k: clients per round, drawn afresh each round, 1 <= k <= n.
+            eps0: local privacy parameter, >= 0.
+            rounds: number of rounds T, whole numbers >= 0, any shape.
+            delta: target, in [0, 1); 0 asks for pure DP.
+
+        Returns:
+            Columns of the shape of ``rounds``. "theorem_epsilon" is the theorem's own value (inf at
+            delta = 0). "epsilon" is that or, if smaller, rounds * log(1 + gamma (e^eps0 - 1)): the pure DP
+            of the same system, which bounds epsilon from above for every randomiser. Two-symbol
+            randomised response attains it at delta = 0, so it caps lower bounds as well.
+
+        Raises:
+            ValueError: an argument is out of range.
+        """
+        (n, k), eps0 = checks.clients(n, k), checks.eps0(eps0)
+        counts = checks.counts("rounds", rounds)
+        delta = checks.probability("delta", delta, zero=True)
+        flat = counts.ravel()
+        if delta == 0:
+            columns: Columns = {"epsilon": np.full(flat.shape, np.inf)}
+        else:
+            columns = dict(self.compute(n=n, k=k, eps0=eps0, rounds=flat, delta=delta))
+        own = columns.pop("epsilon")
+        cap = flat * float(subsample(eps=eps0, delta=0.0, gamma=k / n).eps) * (1 + 8 * numerics.EPSILON)
+        columns = {"epsilon": np.minimum(own, cap), "theorem_epsilon": own, **columns}
+        return {key: checks.like_input(column.reshape(counts.shape)) for key, column in columns.items()}
+
+    def epsilon(self, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float) -> float | FloatArray:
+        """Return epsilon after ``rounds`` rounds; arguments, direction and errors as for ``details``."""
+        return self.details(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)["epsilon"]
+
+
+_REGISTRY: dict[str, Accountant] = {}
+
+
+def register(
+    *, name: str, citation: str, theorem: str, kind: Kind, label: str, needs: tuple[str, ...], note: str
+) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
+    """Enter the decorated function in the registry; the fields are those of ``Accountant``.
+
+    Raises:
+        ValueError: the name is taken, or the kind is none of upper, lower and estimate.
+    """
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
+
+    def enter(compute: Callable[..., Columns]) -> Callable[..., Columns]:
+        if name in _REGISTRY:
+            raise ValueError(f"an accountant named {name!r} is registered already; choose another name")
+        _REGISTRY[name] = Accountant(name, citation, theorem, kind, label, needs, note, compute)
+        return compute
+
+    return enter
+
+
+def names(kind: Kind | None = None) -> list[str]:
+    """Return the names of all accountants, or of those of one kind, in the order of registration."""
+    return [name for name, entry in _REGISTRY.items() if kind in (None, entry.kind)]
+
+
+def get(name: str) -> Accountant:
+    """Return the accountant of that name.
+
+    Raises:
+        ValueError: there is none; the message lists the names and the closest.
+    """
+    if name in _REGISTRY:
+        return _REGISTRY[name]
+    close = difflib.get_close_matches(str(name), _REGISTRY, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise ValueError(f"unknown accountant {name!r}: {hint}known are {', '.join(_REGISTRY)}")
+
+
+def epsilon(name: str, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float) -> float | FloatArray:
+    """Return epsilon by the accountant of that name; see ``Accountant.epsilon``."""
+    return get(name).epsilon(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)

@@ -1,0 +1,20 @@
+"""Shared by the accountants that convert a Renyi DP curve."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shuffledp.accountants.registry import Columns
+from shuffledp.checks import FloatArray
+from shuffledp.rdp.conversion import to_epsilon
+from shuffledp.rdp.wang2019 import RenyiCurve
+
+
+def columns(rdp: RenyiCurve, *, rounds: FloatArray, delta: float) -> Columns:
+    """Return epsilon, its order and whether that order is an edge of the search, for every T."""
+    found = to_epsilon(rdp, delta=delta, rounds=rounds)
+    return {
+        "epsilon": np.asarray(found.value),
+        "order": np.asarray(found.order),
+        "on_edge": np.asarray(found.on_edge, dtype=np.float64),
+    }

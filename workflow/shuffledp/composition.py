@@ -1,0 +1,147 @@
+"""Composition and subsampling of (eps, delta)-DP.
+
+All functions are keyword-only; ``eps`` and ``rounds`` may be arrays that broadcast.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+
+METHODS = ("formula", "optimal")
+
+
+class ApproximateDP(NamedTuple):
+    """A guarantee of (eps, delta)-DP."""
+
+    eps: float | FloatArray
+    delta: float | FloatArray
+
+
+def subsample(*, eps: ArrayLike, delta: ArrayLike, gamma: float) -> ApproximateDP:
+    """Amplify by subsampling without replacement (ullman2017; balle2018, Theorem 9).
+
+    Args:
+        eps: parameter of the mechanism that runs on the sample, >= 0.
+        delta: its delta, in [0, 1].
+        gamma: sampling rate, in (0, 1].
+
+    Returns:
+        (log(1 + gamma (e^eps - 1)), gamma delta): tight for substitution of one record over all
+        mechanisms with the given guarantee, and evaluated without cancellation or overflow.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    epsilon = checks.reals("eps", eps, at_least=0.0)
+    deltas = checks.probabilities("delta", delta, zero=True, one=True)
+    gamma = checks.probability("gamma", gamma, one=True)
+    with np.errstate(divide="ignore"):
+        large = np.logaddexp(np.log1p(-gamma), np.log(gamma) + epsilon)
+    amplified = np.where(epsilon > 1.0, large, np.log1p(gamma * np.expm1(np.minimum(epsilon, 1.0))))
+    return ApproximateDP(checks.like_input(amplified), checks.like_input(gamma * deltas))
+
+
+def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) -> float | FloatArray:
+    """Return what ``rounds`` mechanisms of ``delta`` each leave of ``total_delta`` for their composition.
+
+    Solves 1 - total_delta = (1 - delta)^rounds (1 - remaining); negative if they use up more than there is.
+    """
+    deltas = checks.probabilities("delta", delta, zero=True)
+    counts = checks.counts("rounds", rounds)
+    total = checks.probability("total_delta", total_delta, zero=True)
+    return checks.like_input(-np.expm1(np.log1p(-total) - counts * np.log1p(-deltas)))
+
+
+def _formula(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> FloatArray:
+    drift = rounds * eps * np.tanh(eps / 2)
+    with np.errstate(divide="ignore"):
+        plain = np.log(1 / slack_delta)
+        capped = np.log(np.e + np.sqrt(rounds) * eps / slack_delta)
+    spread = eps * np.sqrt(2 * rounds * np.minimum(plain, capped))
+    return np.minimum(rounds * eps, drift + spread) * (1 + 16 * numerics.EPSILON)
+
+
+def _optimal(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> FloatArray:
+    def too_much(target: FloatArray) -> FloatArray:
+        # Bin(T, q) counts rounds that lose +eps; those with (2m - T) eps > target contribute
+        m = np.clip(np.ceil((target / eps + rounds) / 2), 0.0, rounds)
+        above, q = rounds - m + 1, special.expit(eps)
+        with np.errstate(over="ignore", invalid="ignore"):
+            likely = np.where(m == 0, 1.0, special.betainc(np.maximum(m, 1.0), above, q))
+            unlikely = np.where(m == 0, 1.0, special.betainc(np.maximum(m, 1.0), above, 1 - q))
+            # where e^target overflows the subtrahend is left out, which errs upwards
+            loss = np.where(target > 700, 0.0, np.exp(np.minimum(target, 700)) * unlikely)
+        return likely * (1 + 1e-11) - loss > slack_delta
+
+    return numerics.last_true(too_much, np.zeros_like(eps), rounds * eps)
+
+
+def kairouz2015(
+    *, eps: ArrayLike, delta: ArrayLike, rounds: ArrayLike, total_delta: float, method: str = "formula"
+) -> float | FloatArray:
+    """Compose ``rounds`` mechanisms that are (eps, delta)-DP each: kairouz2015.
+
+    Args:
+        eps: parameter of one round, >= 0.
+        delta: delta of one round, in [0, 1), any shape that broadcasts with the others.
+        rounds: how many are composed (adaptively), whole numbers >= 0.
+        total_delta: delta of the composition, in [0, 1): 1 - (1 - delta)^rounds (1 - d), of which d is what
+            the composition itself may use.
+        method: "formula" for the closed form (Theorem 3.4; the papers' "strong composition"), "optimal"
+            for the smallest eps that all such mechanisms share (Theorem 3.3), at any real eps rather than
+            on the theorem's grid.
+
+    Returns:
+        eps of the composition, an upper bound, rounded up; inf where the rounds alone use up more than
+        ``total_delta``.
+
+    Raises:
+        ValueError: an argument is out of range, or an unknown method.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    epsilon, counts, slack = np.broadcast_arrays(
+        checks.reals("eps", eps, at_least=0.0),
+        checks.counts("rounds", rounds),
+        remaining_delta(delta=delta, rounds=rounds, total_delta=total_delta),
+    )
+    affordable, pays = slack >= 0, (counts > 0) & (epsilon > 0)
+    composed = np.zeros(epsilon.shape)
+    solve = _formula if method == "formula" else _optimal
+    composed[pays] = solve(epsilon[pays], counts[pays], np.maximum(slack, 0.0)[pays])
+    return checks.like_input(np.where(affordable, composed, np.inf))
+
+
+def advanced(*, eps: ArrayLike, delta: float, rounds: ArrayLike, total_delta: float) -> float | FloatArray:
+    """Compose by advanced composition (Dwork, Rothblum and Vadhan, 2010, Theorem III.3).
+
+    Args:
+        eps: parameter of one round, >= 0.
+        delta: delta of one round, in [0, 1).
+        rounds: how many are composed (adaptively), whole numbers >= 0.
+        total_delta: delta of the composition, in [0, 1): rounds * delta plus what the composition may use.
+
+    Returns:
+        rounds eps (e^eps - 1) + eps sqrt(2 rounds log(1/d)), d = total_delta - rounds delta: an upper
+        bound; inf where d <= 0.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    epsilon, counts = np.broadcast_arrays(
+        checks.reals("eps", eps, at_least=0.0), checks.counts("rounds", rounds)
+    )
+    delta = checks.probability("delta", delta, zero=True)
+    slack = checks.probability("total_delta", total_delta, zero=True) - counts * delta
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        spread = epsilon * np.sqrt(2 * counts * np.log(1 / np.maximum(slack, 0.0)))
+        composed = (counts * epsilon * np.expm1(epsilon) + spread) * (1 + 16 * numerics.EPSILON)
+    free = (counts == 0) | (epsilon == 0)
+    return checks.like_input(np.where(slack < 0, np.inf, np.where(free, 0.0, composed)))

@@ -1,0 +1,130 @@
+"""Renyi DP under subsampling without replacement: wang2019, Theorem 9.
+
+("Subsampled Renyi differential privacy and analytical moments accountant".)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.numerics import LogTerms
+
+RenyiCurve = Callable[[FloatArray], "float | FloatArray"]
+
+
+def evaluate(rdp: RenyiCurve, orders: FloatArray) -> FloatArray:
+    """Return the curve at ``orders``, and refuse values that no Renyi divergence can take."""
+    values = np.broadcast_to(np.asarray(rdp(orders), dtype=np.float64), orders.shape)
+    if np.isnan(values).any() or (values < 0).any():
+        bad = float(orders[np.nonzero(~(values >= 0))[0][0]])
+        raise ValueError(f"rdp must return numbers >= 0, and it does not at order {bad:g}")
+    return values
+
+
+def remembered(rdp: RenyiCurve) -> RenyiCurve:
+    """Return a curve that asks ``rdp`` for each whole order once, in runs from order 2 upwards.
+
+    ``wang2019_subsampled`` needs all orders up to some order, again for each of its own orders.
+    """
+    known = np.empty(0)
+
+    def curve(orders: FloatArray) -> FloatArray:
+        nonlocal known
+        top = int(np.max(orders))
+        if top > known.size + 1:
+            new = evaluate(rdp, np.arange(known.size + 2, max(top, 2 * known.size) + 1, dtype=np.float64))
+            known = np.concatenate([known, new])
+        return known[np.asarray(orders, dtype=np.int64) - 2]
+
+    return curve
+
+
+def _log_min_two(eps_inf: float, j: FloatArray) -> FloatArray:
+    """log min(2, (e^eps_inf - 1)^j)."""
+    if math.isinf(eps_inf):
+        return np.full_like(j, math.log(2))
+    return np.minimum(math.log(2), j * numerics.log_expm1(eps_inf))
+
+
+def _log_pairs(second: float, eps_inf: float, loose: bool) -> float:
+    """Logarithm of the factor of gamma^2 C(order, 2), with rdp(2) = ``second`` > 0."""
+    if loose:
+        return math.log(2) + second
+    minimum = second + float(_log_min_two(eps_inf, np.array([2.0]))[0])
+    return min(math.log(4) + numerics.log_expm1(second), minimum)
+
+
+def wang2019_subsampled(
+    order: ArrayLike,
+    *,
+    gamma: float,
+    rdp: RenyiCurve,
+    eps_inf: float = math.inf,
+    loose: bool = False,
+) -> float | FloatArray:
+    """Amplify a Renyi DP curve by subsampling without replacement: wang2019, Theorem 9.
+
+    With a finite ``eps_inf`` the terms with rdp(j) = eps_inf are log-concave in j. They are summed in place
+    of the theorem's where ``rdp`` has reached ``eps_inf`` (there they agree) or where they are negligible.
+
+    Args:
+        order: Renyi orders, whole numbers >= 2, any shape.
+        gamma: sampling rate, in (0, 1].
+        rdp: the Renyi DP curve of the mechanism that runs on the sample: maps an array of whole orders to
+            upper bounds.
+        eps_inf: a bound on the curve at all orders (the mechanism's pure DP parameter), if there is one.
+        loose: replace the first minimum of the theorem by 2 e^{rdp(2)}, its larger simplification. Only
+            this form gives the black curves of girgis2021.
+
+    Returns:
+        An upper bound, rounded up, of the shape of ``order``.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    orders = checks.integer_orders(order)
+    gamma = checks.probability("gamma", gamma, one=True)
+    eps_inf = checks.real("eps_inf", eps_inf, at_least=0.0, finite=False)
+    second = min(float(evaluate(rdp, np.array([2.0]))[0]), eps_inf)
+    if second == 0:  # the two output laws agree, at every order
+        return checks.like_input(np.zeros_like(orders))
+    log_gamma, log_pairs = math.log(gamma), _log_pairs(second, eps_inf, loose)
+    flat = orders.ravel().tolist()
+
+    def envelope(lam: float) -> LogTerms:
+        return lambda j: (
+            numerics.log_binomial(lam, j) + j * log_gamma + (j - 1) * eps_inf + _log_min_two(eps_inf, j)
+        )
+
+    def last_needed(lam: float) -> int:
+        if math.isinf(eps_inf):
+            return int(lam)
+        return numerics.concave_cut(envelope(lam), 2, int(lam), log_pairs + 2 * log_gamma)
+
+    needed = {lam: last_needed(lam) for lam in set(flat)}
+    last, farthest = 4, max(needed.values(), default=2)
+    while last < farthest and evaluate(rdp, np.array([float(last)]))[0] < eps_inf:
+        last *= 2
+    indices = np.arange(2.0, min(last, farthest) + 1)
+    curve = np.minimum(evaluate(rdp, indices), eps_inf)
+    log_coefficients = indices * log_gamma + np.where(
+        indices == 2, log_pairs, (indices - 1) * curve + _log_min_two(eps_inf, indices)
+    )
+
+    def bound(lam: float) -> float:
+        kept = min(needed[lam], int(indices[-1]))
+        coefficients = log_coefficients[: kept - 1]
+        log_sums = [numerics.log_sum_exp(numerics.log_binomial(lam, indices[: kept - 1]) + coefficients)]
+        if kept < lam:
+            log_sums.append(numerics.log_sum_concave(envelope(lam), kept + 1, int(lam)))
+        magnitude = lam + lam * abs(log_gamma) + float(np.max(np.abs(coefficients)))
+        log_sum = numerics.log_sum_exp(np.array(log_sums)) + 4 * numerics.EPSILON * magnitude
+        return float(np.logaddexp(0.0, log_sum)) / (lam - 1) * (1 + numerics.OUTWARD)
+
+    return checks.like_input(np.array([bound(lam) for lam in flat]).reshape(orders.shape))
