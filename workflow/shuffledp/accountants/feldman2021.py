@@ -51,7 +51,7 @@ def _best_split(
     citation="feldman2021, ullman2017, kairouz2015",
     theorem="Theorem 3.1 of feldman2021, Theorem 3.4 of kairouz2015",
     kind="upper",
-    label="closed-form shuffle + subsampling + strong composition",
+    label="feldman2021 + subsampling + strong composition",
     needs=("eps0-LDP",),
     note=(
         "The split of delta between the rounds and their composition is optimised and reported; where the "
@@ -80,7 +80,7 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
     citation="feldman2021, ullman2017, kairouz2015",
     theorem="Theorem 3.4 of kairouz2015",
     kind="upper",
-    label="no amplification + subsampling + strong composition",
+    label="no amplification by shuffling + strong composition",
     needs=("eps0-LDP",),
     note=(
         "What girgis2021 plots for feldman2021 where its condition fails: eps0-DP a round, delta 0, all of "
@@ -97,7 +97,7 @@ def _no_amplification(*, n: int, k: int, eps0: float, rounds: FloatArray, delta:
     citation="feldman2021, ullman2017",
     theorem="Theorem III.3 of Dwork, Rothblum and Vadhan (2010)",
     kind="upper",
-    label="no amplification + subsampling + advanced composition",
+    label="no amplification by shuffling + advanced composition",
     needs=("eps0-LDP",),
     note="As feldman2021-strong-noamp, with T eps (e^eps - 1) as linear term, the older composition theorem.",
 )

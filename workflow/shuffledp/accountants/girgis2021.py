@@ -13,7 +13,7 @@ from shuffledp.rdp.girgis2021 import girgis2021_lower, girgis2021_upper
     citation="girgis2021",
     theorem="Theorem 1, Lemma 1",
     kind="upper",
-    label="Theorem 1 (upper bound)",
+    label="Theorem 1, upper bound",
     needs=("eps0-LDP", "discrete"),
     note="Renyi DP of the subsampled shuffle, composed over rounds.",
 )
@@ -29,7 +29,7 @@ def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     citation="girgis2021",
     theorem="Theorem 2, Lemma 1",
     kind="lower",
-    label="Theorem 2 (lower bound)",
+    label="Theorem 2, lower bound",
     needs=("eps0-LDP", "discrete"),
     note=(
         "A lower bound on what accounting by Renyi DP (at whole orders, by Lemma 1) can report, "

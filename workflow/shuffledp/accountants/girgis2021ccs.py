@@ -23,7 +23,7 @@ def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, loos
     citation="girgis2021ccs, wang2019",
     theorem="Theorem 9 of wang2019",
     kind="upper",
-    label="shuffle RDP + subsampling",
+    label="girgis2021ccs + wang2019",
     needs=("eps0-LDP", "discrete"),
     note="The theorem as stated, with its minimum over the two forms of the second-order term.",
 )
@@ -36,7 +36,7 @@ def _tight(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     citation="girgis2021ccs, wang2019",
     theorem="Theorem 9 of wang2019, second-order term at its larger form",
     kind="upper",
-    label="shuffle RDP + subsampling, loose form",
+    label="girgis2021ccs + wang2019, larger form",
     needs=("eps0-LDP", "discrete"),
     note="The form that reproduces the black curves of girgis2021.",
 )

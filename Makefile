@@ -1,0 +1,53 @@
+.DEFAULT_GOAL := help
+.PHONY: help figures all test lint bench report clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= all
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+# Rules that draw; `make figures` runs them even if the figures are up to date.
+DRAWING := plot_bounds
+
+help: ## Say what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@echo "Single figure: snakemake --cores 1 figures/girgis2021/fig2.pdf (in the environment that any of these makes)"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp a set of extras, so that drawing figures never waits for torch.
+$(VENV)/.with-figures: EXTRAS := figures,workflow
+$(VENV)/.with-lint: EXTRAS := figures,workflow,lint
+$(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training
+$(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+
+figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute, mostly set-up)
+	$(SNAKEMAKE) all_figures --forcerun $(DRAWING)
+
+all: $(VENV)/.with-figures ## Everything: results that are missing or stale, figures, ledger (under a minute)
+	$(SNAKEMAKE)
+
+test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.with-lint ## Check style: ruff, snakefmt, snakemake --lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/snakemake --lint
+
+bench: $(VENV)/.with-figures ## Time the accountants into results/benchmarks/ (a minute)
+	$(SNAKEMAKE) results/benchmarks/accountants.csv --forcerun benchmark_accountants
+	@column -s, -t results/benchmarks/accountants.csv 2>/dev/null || cat results/benchmarks/accountants.csv
+
+report: $(VENV)/.with-figures ## One HTML file with all figures, captions and the ledger
+	$(BIN)/snakemake --cores 1 --report report.html
+
+clean: ## Remove the environment, logs and caches; tracked results and figures stay
+	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache .hypothesis build dist report.html
+	rm -rf results/logs results/benchmarks results/smoke figures/smoke workflow/shuffledp.egg-info

@@ -1,0 +1,37 @@
+"""Every figure and every claim of the papers, from cached intermediate results.
+
+snakemake --cores all                                  everything
+snakemake --cores 1 figures/girgis2021/fig2.pdf        one figure
+snakemake --cores all --configfile config/smoke.yaml   the same jobs, seconds in all
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.13")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/bounds.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/ledger.smk"
+include: "workflow/rules/benchmarks.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        rules.all_bounds.input,
+        rules.all_figures.input,
+        rules.all_claims.input,
+    localrule: True
+
+
+onsuccess:
+    print(summary())
+
+
+onerror:
+    print(summary())

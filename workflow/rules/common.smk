@@ -1,0 +1,61 @@
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from shuffledp import config as configuration
+from shuffledp import provenance
+from shuffledp.figures import products as figure_products
+from shuffledp.ledger import products as ledger_products
+
+try:
+    SETTINGS = configuration.resolve(config, files=workflow.configfiles)
+except ValueError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS, FIGURES, README = SETTINGS.results, SETTINGS.figures, SETTINGS.readme
+LOGS, BENCHMARKS = f"{RESULTS}/logs", f"{RESULTS}/benchmarks"
+ENVIRONMENT = "../../environment.yml"
+TEMPLATES = Path(workflow.basedir) / "workflow/report"
+
+CATALOGUE = provenance.Catalogue(".snakemake/requests")
+for curve in SETTINGS.curves:
+    CATALOGUE.add("results", curve.product(RESULTS))
+for figure in SETTINGS.bounds:
+    CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
+CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
+CATALOGUE.add("results", ledger_products.claims(SETTINGS))
+CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
+
+
+wildcard_constraints:
+    paper="|".join(sorted({figure.paper for figure in SETTINGS.bounds})),
+    figure="|".join(sorted({figure.name for figure in SETTINGS.bounds})),
+    panel="|".join(sorted({curve.panel for curve in SETTINGS.curves})),
+    accountant="|".join(sorted({curve.accountant for curve in SETTINGS.curves})),
+
+
+def request(record):
+    """The request of the product with this record: what makes a rule run again."""
+    return f"{CATALOGUE.folder}/{record}"
+
+
+def cached(paths):
+    """Inputs whose content is what the configuration asks for are as old as can be; others will be made."""
+    return [ancient(path) if CATALOGUE.is_current(path) else path for path in paths]
+
+
+def figure_of(wildcards):
+    return SETTINGS.figure(wildcards.paper, wildcards.figure)
+
+
+def drawn_curves(wildcards):
+    return cached([f"{curve.stem(RESULTS)}.csv" for curve in figure_of(wildcards).drawn])
+
+
+def caption_of(wildcards):
+    return figure_products.caption(figure_of(wildcards))
+
+
+def summary():
+    """What came from the cache and what was made."""
+    return CATALOGUE.summary()

@@ -1,0 +1,13 @@
+from shuffledp import accountants, jobs, tables
+from shuffledp.accountants.sweep import sweep
+
+with jobs.making(
+    snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
+) as asked:
+    columns = sweep(
+        accountants.get(asked["accountant"]["name"]),
+        variable=asked["variable"],
+        values=asked["values"],
+        fixed=asked["fixed"],
+    )
+    tables.write_table(snakemake.output.curve, columns)

@@ -1,0 +1,12 @@
+from shuffledp import jobs, tables
+from shuffledp.figures.bounds import draw_bounds
+from shuffledp.figures.style import save
+
+with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
+    panels = {
+        name: {accountant: tables.read_table(path) for accountant, path in asked["panels"][name]["curves"]}
+        for name in asked["order"]
+    }
+    variables = {name: panel["variable"] for name, panel in asked["panels"].items()}
+    figure = draw_bounds(panels, variables=variables, styles=asked["styles"])
+    save(figure, pdf=snakemake.output.pdf, png=snakemake.output.png)

@@ -1,0 +1,1 @@
+"""Figures from cached results. Drawing reads tables and computes nothing."""

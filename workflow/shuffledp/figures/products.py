@@ -1,0 +1,86 @@
+"""The figures as products of the workflow: what each is made from, and what its caption is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shuffledp import accountants
+from shuffledp.config import Figure, Settings
+from shuffledp.figures.captions import render_caption, short
+from shuffledp.provenance import Product
+
+
+def bounds(settings: Settings, figure: Figure) -> Product:
+    """Return a figure of bounds as a product."""
+    paths = {curve: f"{curve.stem(settings.results)}.csv" for curve in figure.drawn}
+    panels: dict[str, Any] = {
+        name: {"variable": panel["x"]["variable"], "curves": []}
+        for name, panel in figure.settings["panels"].items()
+    }
+    for curve, path in paths.items():
+        panels[curve.panel]["curves"].append([curve.accountant, path])
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters={"panels": panels, "order": list(panels), "styles": figure.settings["styles"]},
+        modules=("shuffledp.figures.bounds", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=tuple(paths.values()),
+    )
+
+
+def caption(figure: Figure) -> dict[str, Any]:
+    """Return what the caption's template is told about a figure of bounds, all from the configuration."""
+    panels = []
+    for name in figure.settings["panels"]:
+        curve = next(curve for curve in figure.curves if curve.panel == name)
+        panels.append(
+            {
+                "name": name,
+                "variable": curve.variable,
+                "from": short(curve.values[0]),
+                "to": short(curve.values[-1]),
+                "points": len(curve.values),
+                "fixed": ", ".join(f"{key} = {short(value)}" for key, value in curve.fixed),
+            }
+        )
+    entries = []
+    for accountant in figure.settings["curves"]:
+        entry = accountants.get(accountant)
+        entries.append(
+            {
+                "label": figure.settings["styles"][accountant]["label"],
+                "name": entry.name,
+                "kind": entry.kind,
+                "citation": entry.citation,
+                "theorem": entry.theorem,
+                "note": entry.note,
+            }
+        )
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+        "panels": panels,
+        "curves": entries,
+    }
+
+
+def gallery(settings: Settings, templates: Path) -> Product:
+    """Return the page of figures and captions as a product."""
+    entries = [
+        (
+            f"{figure.paper}, {figure.name}",
+            f"{figure.paper}/{figure.name}.png",
+            render_caption(templates / "bounds.rst", {"caption": caption(figure)}),
+        )
+        for figure in settings.bounds
+    ]
+    return Product(
+        record=f"{settings.figures}/README.json",
+        parameters={"entries": [list(entry) for entry in entries]},
+        modules=("shuffledp.figures.captions",),
+        outputs=(f"{settings.figures}/README.rst",),
+    )

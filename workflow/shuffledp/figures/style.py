@@ -1,0 +1,62 @@
+"""One style for all figures, and the way to save them as the same bytes everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from shuffledp import files
+
+PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
+
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "mathtext.fontset": "dejavusans",
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "#dddddd",
+    "lines.linewidth": 1.4,
+    "legend.frameon": False,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the project's style, whatever the reader's matplotlib is set to."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
+    """Write both forms of a figure, without dates or versions inside, each in one step.
+
+    ``Figure`` is used without pyplot, so no window system is ever asked for.
+    """
+    with files.replacing(pdf) as temporary:
+        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Producer": None})
+    with files.replacing(png) as temporary:
+        figure.savefig(temporary, format="png", metadata={"Software": None})
+
+
+def power_of_ten(value: float) -> str:
+    """Return a number for use inside mathtext: in powers of ten if it is 1000 or more, or below 0.001."""
+    if 1e-3 < abs(value) < 1e3 or value == 0:
+        return f"{value:.3g}"
+    mantissa, exponent = f"{value:.2e}".split("e")
+    factor = "" if float(mantissa) == 1 else rf"{float(mantissa):g} \cdot "
+    return f"{factor}10^{{{int(exponent)}}}"

@@ -1,0 +1,48 @@
+"""What every script of the workflow does around its few lines: log, time, record, and fail readably."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shuffledp import files, provenance
+
+
+@contextmanager
+def logged(log: Path | str) -> Iterator[None]:
+    """Turn an error into one line on standard error and exit status 1; the trace goes to ``log``."""
+    path = Path(log)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except Exception as error:
+        path.write_text(traceback.format_exc(), encoding="utf-8")
+        print(f"error: {error} (trace in {path})", file=sys.stderr)
+        sys.exit(1)
+    path.write_text("done\n", encoding="utf-8")
+
+
+@contextmanager
+def making(
+    request: Path | str, *, log: Path | str, packages: Sequence[str] | None = None
+) -> Iterator[Mapping[str, Any]]:
+    """Make a product: give the parameters of its request, and write its record once it is made.
+
+    Args:
+        request: the file that ``provenance.stage`` wrote.
+        log: the rule's log.
+        packages: packages whose versions the record keeps, with the time taken; None for a product that
+            shall be the same bytes everywhere, whose record keeps neither.
+    """
+    with logged(log):
+        start = time.perf_counter()
+        yield files.read_json(request)["parameters"]
+        environment = None
+        if packages is not None:
+            environment = provenance.environment(packages=packages, seconds=time.perf_counter() - start)
+        provenance.record(request, environment=environment)

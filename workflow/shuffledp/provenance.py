@@ -1,0 +1,286 @@
+"""What was computed, by which code, from what: records beside the results, and whether they still hold.
+
+A product (a curve, a figure, a ledger) is made on a request: its parameters and a digest of the library code
+that it depends on. The record beside it keeps the request and the checksums of what went in and came out. A
+product is current if its record matches the request and the files: this is decided by content alone, so that
+it holds in a fresh clone, where times of modification mean nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import io
+import os
+import platform
+import subprocess
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from shuffledp import files
+
+PACKAGE = "shuffledp"
+
+
+def _source(module: str) -> Path | None:
+    spec = importlib.util.find_spec(module)
+    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
+
+
+def _imports(source: Path) -> set[str]:
+    """Return the modules of this package that a file names in its import statements."""
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(source.read_bytes())):
+        if isinstance(node, ast.Import):
+            named.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                is_ours = node.module.split(".")[0] == PACKAGE
+                named.add(submodule if is_ours and _is_module(submodule) else node.module)
+    return {name for name in named if name.split(".")[0] == PACKAGE and name != PACKAGE}
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the parent is a module, not a package: the name is something inside it
+        return False
+
+
+def modules_behind(modules: Iterable[str]) -> list[str]:
+    """Return the modules of this package that the given ones depend on, themselves included, sorted.
+
+    Only import statements count: a package's ``__init__`` that runs on the way to a submodule is not
+    included, since it can only collect.
+    """
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        source = _source(module)
+        if module not in found and source is not None:
+            found.add(module)
+            waiting.extend(_imports(source))
+    return sorted(found)
+
+
+def _code_only(source: bytes) -> bytes:
+    """Return the lines of a Python file without comments, docstrings, blank lines and trailing spaces.
+
+    Done by position in the text, not by printing a syntax tree, whose form depends on the Python version.
+    """
+    text = source.decode("utf-8")
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        if (
+            not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            or not body
+        ):
+            continue
+        first = body[0]
+        if (
+            isinstance(first, ast.Expr)
+            and isinstance(first.value, ast.Constant)
+            and isinstance(first.value.value, str)
+        ):
+            for row in range(first.lineno, (first.end_lineno or first.lineno) + 1):
+                lines[row - 1] = ""
+    return "\n".join(line.rstrip() for line in lines if line.strip()).encode("utf-8")
+
+
+@functools.cache
+def code_digest(modules: tuple[str, ...]) -> str:
+    """Return a digest of the code that the given modules of this package depend on.
+
+    Comments and docstrings do not count, so that explaining a training loop better does not rerun it.
+    """
+    digest = hashlib.sha256()
+    for module in modules_behind(modules):
+        source = _source(module)
+        assert source is not None  # modules_behind returns none without
+        digest.update(module.encode() + b"\0" + _code_only(source.read_bytes()) + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Product:
+    """Something the workflow makes.
+
+    Attributes:
+        record: path of the JSON record beside the outputs.
+        parameters: everything that decides the content, apart from code and input files; JSON values.
+        modules: the modules whose code decides the content.
+        outputs: paths of the files made.
+        inputs: paths of the files read.
+    """
+
+    record: str
+    parameters: Mapping[str, Any]
+    modules: Sequence[str]
+    outputs: Sequence[str]
+    inputs: Sequence[str] = field(default=())
+
+    def request(self) -> dict[str, Any]:
+        """Return what the product is made on: parameters, modules and the digest of their code."""
+        return {
+            "parameters": dict(self.parameters),
+            "modules": list(self.modules),
+            "code": code_digest(tuple(self.modules)),
+        }
+
+    def is_current(self) -> bool:
+        """Return whether outputs and record are there and match the request, the inputs and each other."""
+        try:
+            record = files.read_json(self.record)
+            return (
+                record["request"] == self.request()
+                and record["outputs"] == checksums(self.outputs)
+                and record["inputs"] == checksums(self.inputs)
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+
+def checksums(paths: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file, by its name."""
+    return {Path(path).as_posix(): files.sha256(path) for path in paths}
+
+
+def stage(product: Product, folder: Path | str) -> str:
+    """Write the product's request to a file that a make-like tool can take as an input.
+
+    The file is dated at the beginning of time if the product is current, and left at the time when the
+    request changed if it is not, so that comparing times of modification gives the right answer.
+
+    Args:
+        product: the product.
+        folder: where requests are kept; never tracked.
+
+    Returns:
+        The path of the request.
+    """
+    path = Path(folder) / product.record
+    content = {
+        **product.request(),
+        "record": product.record,
+        "outputs": list(product.outputs),
+        "inputs": list(product.inputs),
+    }
+    old = path.stat().st_mtime if path.exists() else None
+    if old is None or _read_or_none(path) != content:
+        files.write_json(path, content)
+        old = None
+    if product.is_current():
+        os.utime(path, (1, 1))
+    elif old is not None and old <= 1:
+        os.utime(path)
+    return str(path)
+
+
+def _read_or_none(path: Path) -> Any:
+    try:
+        return files.read_json(path)
+    except ValueError:
+        return None
+
+
+def record(request_path: Path | str, *, environment: Mapping[str, Any] | None = None) -> None:
+    """Write the record of a product that has just been made.
+
+    Args:
+        request_path: the file that ``stage`` wrote.
+        environment: what else a reader may want to know (versions, device, wall time); none for products
+            that shall be the same bytes everywhere.
+    """
+    request = files.read_json(request_path)
+    content = {
+        "request": {key: request[key] for key in ("parameters", "modules", "code")},
+        "inputs": checksums(request["inputs"]),
+        "outputs": checksums(request["outputs"]),
+    }
+    if environment is not None:
+        content["environment"] = dict(environment)
+    files.write_json(request["record"], content)
+
+
+def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
+    """Return who computed: versions, git revision, time of day and wall time."""
+    return {
+        "python": platform.python_version(),
+        "versions": {name: metadata.version(name) for name in packages},
+        "git": _git_state(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _git_state() -> dict[str, Any] | None:
+    """Return the revision and whether tracked files differ from it, or None outside a git checkout."""
+    try:
+        revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        status = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return {"revision": revision.stdout.strip(), "dirty": bool(status.stdout.strip())}
+
+
+class Catalogue:
+    """All products of a workflow run: stages their requests, knows which are current, and counts."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = str(folder)
+        self._current: set[str] = set()
+        self._entries: list[tuple[str, Product, int | None]] = []
+
+    def add(self, kind: str, product: Product) -> None:
+        """Stage a product; ``kind`` is the plural that the summary counts it under."""
+        stage(product, self.folder)
+        if product.is_current():
+            self._current.update(product.outputs)
+        self._entries.append((kind, product, _made_at(product)))
+
+    def is_current(self, path: str) -> bool:
+        """Return whether a file is the output of a product that was current when it was added."""
+        return path in self._current
+
+    def summary(self) -> str:
+        """Return, a line a kind, how many products came from the cache and how many were made since."""
+        lines = []
+        for kind in dict.fromkeys(kind for kind, _, _ in self._entries):
+            entries = [(product, before) for other, product, before in self._entries if other == kind]
+            made = sum(_made_at(product) != before for product, before in entries)
+            kept = sum(
+                _made_at(product) == before and self.is_current(product.outputs[0])
+                for product, before in entries
+            )
+            left = len(entries) - made - kept
+            lines.append(
+                f"{kind}: {kept} taken from the cache, {made} made now"
+                + (f", {left} not up to date and not asked for" if left else "")
+            )
+        return "\n".join(lines)
+
+
+def _made_at(product: Product) -> int | None:
+    try:
+        return os.stat(product.outputs[0]).st_mtime_ns
+    except OSError:
+        return None

@@ -1,0 +1,40 @@
+"""Tables of results: CSV files that are the same bytes for the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from shuffledp import files
+
+
+def write_table(path: Path | str, columns: Mapping[str, ArrayLike] | pd.DataFrame) -> None:
+    """Write columns of one length as CSV: ten significant digits, "\\n" line ends, no index."""
+    with files.replacing(path) as temporary:
+        pd.DataFrame(columns).to_csv(
+            temporary, index=False, float_format=files.NUMBER_FORMAT, lineterminator="\n"
+        )
+
+
+def read_table(path: Path | str, *, needs: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Read a table that ``write_table`` wrote.
+
+    Raises:
+        ValueError: the file is missing, no CSV, empty, or lacks one of the columns in ``needs``; the
+            message names the file and the remedy.
+    """
+    remedy = f"delete it if it is there and run: snakemake --cores 1 {path}"
+    try:
+        table = pd.read_csv(path)
+    except FileNotFoundError:
+        raise ValueError(f"there is no table {path}; {remedy}") from None
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path} is not a table of results ({error}); {remedy}") from None
+    missing = [name for name in needs if name not in table.columns]
+    if missing or table.empty:
+        what = f"lacks the column(s) {', '.join(missing)}" if missing else "has no rows"
+        raise ValueError(f"{path} {what}; {remedy}")
+    return table
