@@ -4,8 +4,7 @@
 >>> accountants.epsilon("girgis2021-upper", n=1e6, k=1e3, eps0=2, rounds=1e5, delta=1e-8)
 """
 
-from shuffledp.accountants import girgis2021  # isort: skip  # registration order is the order of names()
-from shuffledp.accountants import girgis2021ccs, feldman2021, unshuffled  # isort: skip
+from shuffledp.accountants import feldman2021, girgis2021, girgis2021ccs, unshuffled
 from shuffledp.accountants.registry import Accountant, epsilon, get, names, register
 
 __all__ = [

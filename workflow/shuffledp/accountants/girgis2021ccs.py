@@ -5,8 +5,9 @@ from __future__ import annotations
 from shuffledp.accountants import renyi
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
+from shuffledp.rdp.curve import remembered
 from shuffledp.rdp.girgis2021ccs import girgis2021ccs_shuffle
-from shuffledp.rdp.wang2019 import remembered, wang2019_subsampled
+from shuffledp.rdp.wang2019 import wang2019_subsampled
 
 
 def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, loose: bool) -> Columns:

@@ -7,7 +7,7 @@ import numpy as np
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.rdp.conversion import to_epsilon
-from shuffledp.rdp.wang2019 import RenyiCurve
+from shuffledp.rdp.curve import RenyiCurve
 
 
 def columns(rdp: RenyiCurve, *, rounds: FloatArray, delta: float) -> Columns:

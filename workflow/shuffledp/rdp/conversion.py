@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks
 from shuffledp.checks import FloatArray
-from shuffledp.rdp.wang2019 import RenyiCurve, evaluate
+from shuffledp.rdp.curve import RenyiCurve, evaluate
 
 MAX_ORDER = 2**20
 _PER_OCTAVE = 16

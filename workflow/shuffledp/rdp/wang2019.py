@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,35 +13,7 @@ from numpy.typing import ArrayLike
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.numerics import LogTerms
-
-RenyiCurve = Callable[[FloatArray], "float | FloatArray"]
-
-
-def evaluate(rdp: RenyiCurve, orders: FloatArray) -> FloatArray:
-    """Return the curve at ``orders``, and refuse values that no Renyi divergence can take."""
-    values = np.broadcast_to(np.asarray(rdp(orders), dtype=np.float64), orders.shape)
-    if np.isnan(values).any() or (values < 0).any():
-        bad = float(orders[np.nonzero(~(values >= 0))[0][0]])
-        raise ValueError(f"rdp must return numbers >= 0, and it does not at order {bad:g}")
-    return values
-
-
-def remembered(rdp: RenyiCurve) -> RenyiCurve:
-    """Return a curve that asks ``rdp`` for each whole order once, in runs from order 2 upwards.
-
-    ``wang2019_subsampled`` needs all orders up to some order, again for each of its own orders.
-    """
-    known = np.empty(0)
-
-    def curve(orders: FloatArray) -> FloatArray:
-        nonlocal known
-        top = int(np.max(orders))
-        if top > known.size + 1:
-            new = evaluate(rdp, np.arange(known.size + 2, max(top, 2 * known.size) + 1, dtype=np.float64))
-            known = np.concatenate([known, new])
-        return known[np.asarray(orders, dtype=np.int64) - 2]
-
-    return curve
+from shuffledp.rdp.curve import RenyiCurve, evaluate
 
 
 def _log_min_two(eps_inf: float, j: FloatArray) -> FloatArray:
