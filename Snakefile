@@ -17,6 +17,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/bounds.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/ledger.smk"
+include: "workflow/rules/documentation.smk"
 include: "workflow/rules/benchmarks.smk"
 
 
@@ -26,6 +27,7 @@ rule all:
         rules.all_bounds.input,
         rules.all_figures.input,
         rules.all_claims.input,
+        rules.document_config.output.page,
     localrule: True
 
 

@@ -23,6 +23,7 @@ for curve in SETTINGS.curves:
 for figure in SETTINGS.bounds:
     CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
+CATALOGUE.add("pages", configuration.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
