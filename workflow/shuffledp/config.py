@@ -317,8 +317,8 @@ def key_table() -> str:
     lines = [
         "# Keys of the configuration",
         "",
-        "Written by the workflow from `workflow/shuffledp/schemas/config.schema.json`. Names in angle brackets",
-        "are yours to choose (accountants: from the registry); * marks a key that must be there.",
+        "Written by the workflow from `workflow/shuffledp/schemas/config.schema.json`. Names in angle",
+        "brackets are yours to choose (accountants: from the registry); * marks a key that must be there.",
         "",
         "| key | meaning | values |",
         "|---|---|---|",
