@@ -117,3 +117,10 @@ def real_orders(value: ArrayLike) -> FloatArray:
 def like_input(result: FloatArray) -> float | FloatArray:
     """Return a zero-dimensional result as a Python float and any other as it is."""
     return float(result) if np.ndim(result) == 0 else result
+
+
+def choice(name: str, value: object, accepted: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``accepted``."""
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
+    return str(value)

@@ -105,8 +105,7 @@ def kairouz2015(
     Raises:
         ValueError: an argument is out of range, or an unknown method.
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    method = checks.choice("method", method, METHODS)
     epsilon, counts, slack = np.broadcast_arrays(
         checks.reals("eps", eps, at_least=0.0),
         checks.counts("rounds", rounds),

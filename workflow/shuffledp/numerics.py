@@ -31,6 +31,11 @@ def log_expm1(x: float) -> float:
     return x + math.log(-math.expm1(-x))
 
 
+def log_sinh_gap(x: float) -> float:
+    """Return log(e^x - e^-x) for x > 0 without overflow and without cancellation near 0."""
+    return log_expm1(2 * x) - x
+
+
 def stirling_error(n: FloatArray) -> FloatArray:
     """Return log(n!) - log(sqrt(2 pi n) (n/e)^n) for n >= 1 (C. Loader, 2000, "Fast and accurate
     computation of binomial probabilities"), to full relative accuracy."""
@@ -60,31 +65,34 @@ def _deviance(x: FloatArray, mean: FloatArray | float) -> FloatArray:
     return np.where(near, series, direct)
 
 
-def log_binomial_pmf(m: FloatArray, k: float, log_p: float, log_q: float) -> FloatArray:
+def log_binomial_pmf(m: FloatArray, k: FloatArray | float, log_p: float, log_q: float) -> FloatArray:
     """Return log P[Bin(k, p) = m] by Loader's saddle-point form.
 
     Args:
         m: whole numbers in 0..k, any shape.
-        k: number of trials, up to 1e15.
+        k: number of trials, up to 1e15; broadcasts with ``m``.
         log_p: log of the success probability.
         log_q: log of 1 - p.
 
     Returns:
         An estimate whose error grows only with the distance from the mean, not with k.
     """
-    m = np.asarray(m, dtype=np.float64)
-    inner = np.clip(m, 1.0, max(k - 1.0, 1.0))
+    m, k = np.asarray(m, dtype=np.float64), np.asarray(k, dtype=np.float64)
+    last = np.maximum(k - 1.0, 1.0)
+    inner = np.clip(m, 1.0, last)
     rest = np.maximum(k - inner, 1.0)
-    value = (
-        0.5 * np.log(k / (2 * math.pi * inner * rest))
-        + stirling_error(np.asarray(float(k)))
-        - stirling_error(inner)
-        - stirling_error(rest)
-        - _deviance(inner, k * math.exp(log_p))
-        - _deviance(rest, k * math.exp(log_q))
-    )
+    trials = np.maximum(k, 1.0)
     if math.exp(log_p) < 1e-290:
-        value = log_binomial(k, inner) + inner * log_p + rest * log_q
+        value = log_binomial(float(k), inner) + inner * log_p + rest * log_q
+    else:
+        value = (
+            0.5 * np.log(trials / (2 * math.pi * inner * rest))
+            + stirling_error(trials)
+            - stirling_error(inner)
+            - stirling_error(rest)
+            - _deviance(inner, trials * math.exp(log_p))
+            - _deviance(rest, trials * math.exp(log_q))
+        )
     return np.where(m <= 0, k * log_q, np.where(m >= k, k * log_p, value))
 
 

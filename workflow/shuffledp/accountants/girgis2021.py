@@ -29,6 +29,7 @@ def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     citation="girgis2021",
     theorem="Theorem 2, Lemma 1",
     kind="lower",
+    scope="renyi",
     label="Theorem 2, lower bound",
     needs=("eps0-LDP", "discrete"),
     note=(

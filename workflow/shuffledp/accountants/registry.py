@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from shuffledp.checks import FloatArray
 from shuffledp.composition import subsample
 
 Kind = Literal["upper", "lower", "estimate"]
+Scope = Literal["epsilon", "renyi"]
 Columns = dict[str, FloatArray]
 
 
@@ -29,10 +30,11 @@ class Accountant:
         name: the registry's key.
         citation: citation keys of the papers behind it.
         theorem: the theorems used.
-        kind: ``upper``: epsilon is certified; ``lower``: no accountant of the class named in ``note`` can
-            report less; ``estimate``: neither.
+        kind: ``upper``: epsilon is certified; ``lower``: no accountant in ``scope`` can report less;
+            ``estimate``: neither.
         label: what a legend says.
         needs: what the randomiser must satisfy.
+        scope: what a lower bound bounds: ``epsilon`` itself, or only what ``renyi`` accounting can report.
         note: what a reader must know before quoting the number.
         compute: keyword-only n, k, eps0, rounds (array) and delta (in (0, 1)) to columns of the length of
             ``rounds``; "epsilon" is one of them, the theorem's own value.
@@ -44,6 +46,7 @@ class Accountant:
     kind: Kind
     label: str
     needs: tuple[str, ...]
+    scope: Scope
     note: str
     compute: Callable[..., Columns]
 
@@ -90,20 +93,28 @@ _REGISTRY: dict[str, Accountant] = {}
 
 
 def register(
-    *, name: str, citation: str, theorem: str, kind: Kind, label: str, needs: tuple[str, ...], note: str
+    *,
+    name: str,
+    citation: str,
+    theorem: str,
+    kind: Kind,
+    label: str,
+    needs: tuple[str, ...],
+    note: str,
+    scope: Scope = "epsilon",
 ) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
     """Enter the decorated function in the registry; the fields are those of ``Accountant``.
 
     Raises:
         ValueError: the name is taken, or the kind is none of upper, lower and estimate.
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {kind!r}")
+    checks.choice("kind", kind, get_args(Kind))
+    checks.choice("scope", scope, get_args(Scope))
 
     def enter(compute: Callable[..., Columns]) -> Callable[..., Columns]:
         if name in _REGISTRY:
             raise ValueError(f"an accountant named {name!r} is registered already; choose another name")
-        _REGISTRY[name] = Accountant(name, citation, theorem, kind, label, needs, note, compute)
+        _REGISTRY[name] = Accountant(name, citation, theorem, kind, label, needs, scope, note, compute)
         return compute
 
     return enter
@@ -130,3 +141,41 @@ def get(name: str) -> Accountant:
 def epsilon(name: str, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float) -> float | FloatArray:
     """Return epsilon by the accountant of that name; see ``Accountant.epsilon``."""
     return get(name).epsilon(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)
+
+
+class Bracket(NamedTuple):
+    """Where epsilon lies for the worst eps0-LDP randomiser, and which accountants say so.
+
+    Attributes:
+        lower: no valid accountant can report less.
+        upper: certified.
+        names: the accountants behind ``lower`` and ``upper``.
+    """
+
+    lower: float
+    upper: float
+    names: tuple[str, str]
+
+
+def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracket:
+    """Return the tightest lower and upper bounds on epsilon that the registered accountants give.
+
+    Args:
+        n: number of clients.
+        k: clients per round.
+        eps0: local privacy parameter.
+        rounds: number of rounds, one number.
+        delta: target, in [0, 1).
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    count = checks.count("rounds", rounds, at_least=0)
+
+    def all_of(kind: Kind) -> list[tuple[float, str]]:
+        entries = [entry for entry in _REGISTRY.values() if entry.kind == kind and entry.scope == "epsilon"]
+        setting = {"n": n, "k": k, "eps0": eps0, "rounds": count, "delta": delta}
+        return [(float(entry.epsilon(**setting)), entry.name) for entry in entries]
+
+    lower, upper = max(all_of("lower")), min(all_of("upper"))
+    return Bracket(lower[0], upper[0], (lower[1], upper[1]))

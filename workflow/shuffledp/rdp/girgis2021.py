@@ -17,16 +17,12 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.two_symbols import TwoSymbols
 
 
 def _kbar(k: int, eps0: float) -> int:
     """floor((k - 1) / (2 e^eps0)) + 1, never above its exact value although e^eps0 is rounded."""
     return math.floor((k - 1) / 2 * math.exp(-eps0) * (1 - 8 * numerics.EPSILON)) + 1
-
-
-def _log_two_sided_gap(eps0: float) -> float:
-    """log(e^eps0 - e^-eps0)."""
-    return numerics.log_expm1(2 * eps0) - eps0
 
 
 def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
@@ -62,7 +58,7 @@ def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | Floa
     k, eps0 = checks.count("k", k, at_least=2), checks.eps0(eps0)
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
-    few = orders * _log_two_sided_gap(eps0) + _log_few_clones(k, eps0)
+    few = orders * numerics.log_sinh_gap(eps0) + _log_few_clones(k, eps0)
     with np.errstate(over="ignore"):
         value = np.exp(np.logaddexp(_log_ternary_centre(orders, k, eps0), few))
     return checks.like_input(value * (1 + numerics.OUTWARD))
@@ -93,7 +89,7 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
         return checks.like_input(np.zeros_like(orders))
     flat = orders.ravel()
     log_gamma = math.log(k / n)
-    log_gap = np.asarray(log_gamma + _log_two_sided_gap(eps0))
+    log_gap = np.asarray(log_gamma + numerics.log_sinh_gap(eps0))
 
     def log_coefficient(j: FloatArray) -> FloatArray:
         return j * log_gamma + _log_ternary_centre(j, k, eps0)
@@ -106,71 +102,6 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
     log_sum = special.logsumexp([pairs, centre, few], axis=0)
     value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
     return checks.like_input(value.reshape(orders.shape))
-
-
-class _OnesOfRandomisedResponse:
-    """The number of ones m ~ Bin(k, p) among k reports of 0, and the likelihood ratio 1 + u(m) of one
-    client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k."""
-
-    def __init__(self, n: int, k: int, eps0: float) -> None:
-        self.k = k
-        self.log_p, self.log_q = -float(np.logaddexp(0.0, eps0)), -float(np.logaddexp(0.0, -eps0))
-        self.mean = k * math.exp(self.log_p)
-        self.log_slope = math.log(k / n) + _log_two_sided_gap(eps0) - math.log(k)
-        self.window = numerics.concave_window(self.log_pmf, 0, k)
-        self.terms = self._terms(*self.window)
-
-    def log_pmf(self, m: FloatArray) -> FloatArray:
-        return numerics.log_binomial_pmf(m, self.k, self.log_p, self.log_q)
-
-    def log_and_sign(self, m: FloatArray) -> tuple[FloatArray, FloatArray]:
-        gap = m - self.mean
-        with np.errstate(divide="ignore"):
-            # at m = 0 the gap is -k p, which exp(log_p) may underflow
-            log_gap = np.where(m == 0, math.log(self.k) + self.log_p, np.log(np.abs(gap)))
-        return self.log_slope + log_gap, np.where(gap > 0, 1.0, -1.0)
-
-    def _terms(self, low: int, high: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        m = np.arange(low, high + 1, dtype=np.float64)
-        return self.log_pmf(m), *self.log_and_sign(m)
-
-    def _log_tilted(self, order: float, m: FloatArray) -> FloatArray:
-        """log of P(m) (1 + u(m))^order, concave in m."""
-        log_u, sign = self.log_and_sign(m)
-        with np.errstate(divide="ignore"):
-            below = np.log1p(-np.exp(np.minimum(log_u, 0.0)))
-        return self.log_pmf(m) + order * np.where(sign > 0, np.logaddexp(0.0, log_u), below)
-
-    def _log_summands(self, order: float, terms: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
-        log_pmf, log_u, sign = terms
-        return log_pmf + numerics.log_power_excess(order, log_u, sign)
-
-    def _fades(self, log_summands: FloatArray, log_sum: float) -> bool:
-        """Whether the summands fall at both ends of the window, and are negligible there."""
-        low, high = self.window
-        floor = log_sum - 40.0
-        falls_below = low == 0 or log_summands[0] < min(floor, log_summands[1])
-        falls_above = high == self.k or log_summands[-1] < min(floor, log_summands[-2])
-        return bool(falls_below and falls_above)
-
-    def log_excess(self, order: float) -> float:
-        """log E[(1 + u)^order - 1 - order u], less negligible terms.
-
-        The law of m and its tilted version, of density (1 + u)^order, are both log-concave. The summand
-        lies below one of them, so it is negligible outside their windows; it is never negative, so what is
-        dropped keeps a lower bound a lower bound.
-        """
-        log_summands = self._log_summands(order, self.terms)
-        log_sum = numerics.log_sum_exp(log_summands)
-        if self._fades(log_summands, log_sum):
-            return log_sum
-        low, high = numerics.concave_window(lambda m: self._log_tilted(order, m), 0, self.k)
-        if low > self.window[1] + 1:
-            apart = self._log_summands(order, self._terms(low, high))
-            return float(np.logaddexp(log_sum, numerics.log_sum_exp(apart)))
-        self.window = (min(low, self.window[0]), max(high, self.window[1]))
-        self.terms = self._terms(*self.window)
-        return numerics.log_sum_exp(self._log_summands(order, self.terms))
 
 
 def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:
@@ -198,7 +129,7 @@ def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
     (n, k), eps0 = checks.clients(n, k), checks.eps0(eps0)
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
-    ones = _OnesOfRandomisedResponse(n, k, eps0)
+    ones = TwoSymbols(n, k, eps0)
     log_excess = np.array([ones.log_excess(lam) for lam in orders.ravel().tolist()]).reshape(orders.shape)
     inward = 1 - numerics.OUTWARD - 16 * numerics.EPSILON * math.sqrt(k)
     return checks.like_input(np.logaddexp(0.0, log_excess) / (orders - 1) * inward)

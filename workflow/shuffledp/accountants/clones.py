@@ -1,0 +1,44 @@
+"""The clones pair of feldman2022 (or feldman2021), subsampled and composed numerically."""
+
+from __future__ import annotations
+
+from shuffledp.accountants import losses
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import connect_the_dots, dominating
+from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
+
+
+def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return trivial
+    pair = clones_pair(n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH)
+    outcomes = dominating(pair, gamma=k / n)
+    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+
+
+@register(
+    name="clones-pld",
+    citation="feldman2022, koskela2022, doroshenko2022",
+    theorem="Theorem 3.1 of feldman2022; Lemma 7 of koskela2022",
+    kind="upper",
+    label="clones, numerical",
+    needs=("eps0-LDP",),
+    note="The dominating pair of k shuffled reports, subsampled without replacement, composed on a lattice.",
+)
+def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _columns(n, k, eps0, rounds, delta, "feldman2022")
+
+
+@register(
+    name="clones-pld-feldman2021",
+    citation="feldman2021, koskela2022, doroshenko2022",
+    theorem="Theorem 3.1 of feldman2021; Lemma 7 of koskela2022",
+    kind="upper",
+    label="clones of feldman2021, numerical",
+    needs=("eps0-LDP",),
+    note="As clones-pld, with the fewer clones of the earlier analysis.",
+)
+def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _columns(n, k, eps0, rounds, delta, "feldman2021")

@@ -1,0 +1,49 @@
+"""Lower bounds: what concrete randomised responses leak after T rounds, numerically."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shuffledp.accountants import losses
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
+from shuffledp.profiles.randomized_response import many_symbols_pair, two_symbols_losses
+
+
+def _columns(pairs: list[Outcomes], rounds: FloatArray, delta: float) -> Columns:
+    return losses.columns(pairs, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+
+
+@register(
+    name="krr3-lower",
+    citation="koskela2022",
+    theorem="three-symbol randomised response, all others on the third symbol",
+    kind="lower",
+    label="three-symbol randomised response, lower bound",
+    needs=("eps0-LDP", "discrete"),
+    note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+)
+def _three(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=3)
+    return _columns([dominating(pair, gamma=1.0)], rounds, delta)
+
+
+@register(
+    name="rr2-lower",
+    citation="girgis2021",
+    theorem="the mechanism of Theorem 2, accounted for exactly",
+    kind="lower",
+    label="two-symbol randomised response, lower bound",
+    needs=("eps0-LDP", "discrete"),
+    note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+)
+def _two(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    mass, loss = two_symbols_losses(n=n, k=k, eps0=eps0)
+    return _columns([Outcomes(mass * np.exp(loss), loss), Outcomes(mass, -loss)], rounds, delta)

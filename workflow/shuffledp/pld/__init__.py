@@ -1,0 +1,14 @@
+"""Privacy loss distributions: dominating pairs on a lattice, composed with certified error bounds."""
+
+from shuffledp.pld.composition import Composition, ErrorBudget
+from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
+
+__all__ = [
+    "Composition",
+    "ErrorBudget",
+    "Lattice",
+    "Outcomes",
+    "connect_the_dots",
+    "dominating",
+    "merge_to_lattice",
+]

@@ -1,0 +1,349 @@
+"""Composition of privacy losses on a lattice, by an exponentially tilted Fourier sum.
+
+Let S be the sum of the losses of all rounds under P. delta(eps) = E[(1 - e^{eps - S})_+] is a sum over the
+lattice points above eps. Under the law tilted by e^{theta S}, with theta chosen so that eps lies in its
+middle, nothing that matters is small, so double precision serves deltas of 1e-300 as well as of 1e-3. The
+tilted law is recovered from its characteristic function at the frequencies of a window around eps, and the
+sum over lattice points has a closed form at each frequency. Frequencies at which the characteristic function,
+raised to the number of rounds, is negligible are left out, with a bound; so the cost does not grow with the
+number of rounds.
+
+Every step errs by an amount that is bounded and reported: what lies outside the window folds back into it
+(upwards only), frequencies are left out, and sums are rounded.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import fft, optimize
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.numerics import EPSILON
+from shuffledp.pld.outcomes import Lattice
+
+_DIRECT = 200_000  # products of frequencies and losses up to which no Fourier transform is made
+_PRUNED = 1e-12
+_SPECK = 1e-25  # mass that a bound adds instead of looking at it
+_SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is used
+_OVERSAMPLING = 32  # how much finer the grid of frequencies is than the lattice needs
+_LARGEST_TILT = 1e4
+_WINDOW = 40.0  # standard deviations of the tilted sum
+_NEGLIGIBLE = 75.0  # nats
+_CUTOFFS = (1.15, 1.4, 1.8, 2.5, 4.0)  # frequencies tried, in those where a normal law is negligible
+_FEWEST_DEVIATIONS = 2.0  # least tilt, in inverse standard deviations: keeps folded mass small
+
+
+@dataclass(frozen=True)
+class ErrorBudget:
+    """Bounds on the errors of one delta, absolute.
+
+    Attributes:
+        folded: mass outside the window, counted inside; the value is too large by at most that.
+        frequencies: what the frequencies left out could contribute, in either direction.
+        rounding: rounding of the characteristic functions, their powers and the sum, in either direction.
+    """
+
+    folded: float
+    frequencies: float
+    rounding: float
+
+    @property
+    def total(self) -> float:
+        """The sum of all."""
+        return self.folded + self.frequencies + self.rounding
+
+
+class _Tilted:
+    """One lattice under the law tilted by e^{theta loss}, and how many rounds it serves."""
+
+    def __init__(self, lattice: Lattice, rounds: int, theta: float) -> None:
+        self.lattice, self.rounds = lattice, rounds
+        loss = lattice.loss
+        if theta * float(np.abs(loss).max()) < 30:
+            # near 1, the generating function keeps its digits as the distance from 1
+            growth = lattice.mass * np.expm1(theta * loss)
+            excess = float(growth.sum()) + (float(lattice.mass.sum()) - 1.0)
+            self.log_moment = math.log1p(excess)
+            self.log_moment_error = EPSILON * (8 + 2 * float(np.abs(growth).sum())) / (1 + excess)
+        else:
+            self.log_moment = numerics.log_sum_exp(np.log(lattice.mass) + theta * loss)
+            self.log_moment_error = EPSILON * (64 + abs(self.log_moment))
+        mass = np.exp(np.log(lattice.mass) + theta * loss - self.log_moment)
+        # losses that together cannot matter even after all rounds only cost time
+        kept = mass > _PRUNED / rounds / mass.size
+        self.pruned = float(mass[~kept].sum())
+        self.mass, self.index, loss = mass[kept], lattice.index[kept], loss[kept]
+        self.mean = float(self.mass @ loss)
+        self.centred = loss - self.mean
+        self.variance = float(self.mass @ self.centred**2)
+
+    def characteristic(self, count: int, length: int) -> FloatArray:
+        """E e^{i omega (loss - mean)} at omega = 2 pi j / (length step), j = 0..count-1."""
+        if count * self.mass.size <= _DIRECT:
+            omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
+            return np.exp(1j * np.outer(omega, self.centred)) @ self.mass
+        middle = round(self.mean / self.lattice.step)
+        place = np.mod(self.index - middle, length).astype(np.int64)
+        wrapped = np.bincount(place, weights=self.mass, minlength=length)
+        omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
+        values = np.conj(fft.rfft(wrapped)[:count])
+        return values * np.exp(-1j * omega * (self.mean - middle * self.lattice.step))
+
+    @functools.cached_property
+    def _cells(self) -> tuple[float, FloatArray]:
+        """A grid of frequencies: its spacing, and a lower bound on 1 - |phi|^2 in each of its cells.
+
+        1 - |phi|^2 is the mean of 1 - cos(omega d) over two independent losses at distance d. It is known on
+        the grid, and its slope is at most min(2 variance omega, sqrt(2 variance)).
+        """
+        cumulative = np.cumsum(self.mass)
+        core = (cumulative > _SPECK) & (cumulative[-1] - cumulative + self.mass > _SPECK)
+        index = self.index[core].astype(np.int64)
+        missing = max(1.0 - float(self.mass[core].sum()), 0.0) + 8 * EPSILON
+        dense = np.bincount(index - index[0], weights=self.mass[core])
+        length = fft.next_fast_len(max(_OVERSAMPLING * dense.size, 4096), real=True)
+        grid = 1 - np.minimum(np.abs(fft.rfft(dense, length)) + missing, 1.0) ** 2
+        spacing = 2 * math.pi / (length * self.lattice.step)
+        upper_ends = spacing * np.arange(1, grid.size)
+        slope = np.minimum(2 * self.variance * upper_ends, math.sqrt(2 * self.variance))
+        return spacing, np.minimum(grid[:-1], grid[1:]) - slope * spacing / 2
+
+    def log_largest(self, omega: float) -> float:
+        """Upper bound on log |phi| at all frequencies from ``omega`` on.
+
+        At small frequencies two terms of the cosine's series serve in place of the grid.
+        """
+        spacing, cells = self._cells
+        first = max(int(omega / spacing), _SERIES_CELLS)
+        lowest = float(cells[first:].min()) if first < cells.size else 1.0
+        if omega < _SERIES_CELLS * spacing:
+            fourth = 2 * float(self.mass @ self.centred**4) + 6 * self.variance**2
+            for end in (omega, _SERIES_CELLS * spacing):
+                lowest = min(lowest, end**2 * self.variance - end**4 * fourth / 24)
+        return 0.5 * math.log1p(-min(max(lowest, 0.0), 1 - EPSILON))
+
+
+class _Contour:
+    """The tilted law of the sum, ready to give delta at any eps near its mean."""
+
+    def __init__(self, phases: Sequence[tuple[Lattice, int]], theta: float) -> None:
+        self.theta = theta
+        parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in phases]
+        self.log_moment = sum(part.log_moment * part.rounds for part in parts)
+        self.mean = sum(part.mean * part.rounds for part in parts)
+        self.deviation = math.sqrt(sum(part.variance * part.rounds for part in parts))
+        self._moment_error = sum(part.log_moment_error * part.rounds for part in parts)
+        self._step = phases[0][0].step
+        self._set_window(phases)
+        self._set_frequencies(parts)
+
+    def _set_window(self, phases: Sequence[tuple[Lattice, int]]) -> None:
+        """Choose the window's length and bound the tilted mass outside it (Chernoff, both sides)."""
+        lowest = sum(float(lattice.loss.min()) * rounds for lattice, rounds in phases)
+        highest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in phases)
+        length = max(_WINDOW * self.deviation, 4 * self._step)
+        shifts = np.array([3.0, 6.0, 10.0]) / max(self.deviation, self._step)
+        moments = {
+            sign: [_log_moment(phases, self.theta + sign * shift) for shift in shifts] for sign in (1, -1)
+        }
+        while True:
+            outside = []
+            for sign, end in ((1, highest), (-1, lowest)):
+                if abs(end - self.mean) < length / 2:
+                    continue
+                exponents = [
+                    moment - self.log_moment - shift * (sign * self.mean + length / 2)
+                    for moment, shift in zip(moments[sign], shifts, strict=True)
+                ]
+                outside.append(min(exponents))
+            self.log_outside = max(outside, default=-math.inf) + math.log(2)
+            if self.log_outside < -60.0:
+                break
+            length *= 1.5
+        self.points = 2 * math.ceil(length / self._step / 2)
+        self.window = self.points * self._step
+
+    def _set_frequencies(self, parts: list[_Tilted]) -> None:
+        count, self.log_left_out = self.points // 2 + 1, -math.inf
+        for factor in _CUTOFFS:
+            cutoff = factor * math.sqrt(2 * _NEGLIGIBLE) / max(self.deviation, self._step)
+            enough = math.ceil(cutoff * self.window / (2 * math.pi)) + 1
+            if enough >= self.points // 2:
+                break
+            bound = sum(part.rounds * part.log_largest(cutoff) for part in parts)
+            if bound < -_NEGLIGIBLE:
+                count, self.log_left_out = enough, bound
+                break
+        self._omega = 2 * math.pi * np.arange(count) / self.window
+        self._log_power = np.zeros(count, dtype=np.complex128)
+        self._relative = np.zeros(count)
+        for part in parts:
+            values = part.characteristic(count, self.points)
+            with np.errstate(divide="ignore"):
+                self._log_power += part.rounds * np.log(values)
+                self._relative += part.rounds * (32 * EPSILON + part.pruned) / np.abs(values)
+        self._multiplicity = np.full(count, 2.0)
+        self._multiplicity[0] = 1.0
+        if count == self.points // 2 + 1:
+            self._multiplicity[-1] = 1.0
+        heard = self._log_power.real > -_NEGLIGIBLE
+        if not heard.all():
+            self.log_left_out = max(self.log_left_out, -_NEGLIGIBLE)
+            self._omega, self._log_power = self._omega[heard], self._log_power[heard]
+            self._relative, self._multiplicity = self._relative[heard], self._multiplicity[heard]
+
+    def covers(self, eps: float) -> bool:
+        """Whether eps lies well inside the window."""
+        return abs(eps - self.mean) < self.window / 4
+
+    def delta(self, eps: float) -> tuple[float, ErrorBudget]:
+        """Return delta(eps), as computed, and the bounds on its error."""
+        step, theta = self._step, self.theta
+        first = (math.floor(eps / step) + 1) * step  # the first lattice point above eps
+        rise = first - eps
+        z = theta + 1j * self._omega
+        # the sum over lattice points l >= first of (1 - e^{eps - l}) e^{-z (l - first)}
+        weight = -math.expm1(-rise) + np.exp(-(z + 1) * step) * math.expm1(step - rise)
+        weight = weight / (np.expm1(-z * step) * np.expm1(-(z + 1) * step))
+        power = np.exp(self._log_power)
+        turn = np.exp(1j * self._omega * (self.mean - first))
+        front = math.exp(min(self.log_moment - theta * first, 700.0)) / self.points
+        value = front * float(np.sum(self._multiplicity * (power * turn * weight).real))
+        sizes = self._multiplicity * np.abs(power * weight)
+        rounding = front * float(np.sum(sizes * (self._moment_error + self._relative + 64 * EPSILON)))
+        largest_weight = 2 / -math.expm1(-theta * step)
+        frequencies = front * self.points * math.exp(self.log_left_out) * largest_weight
+        beyond = math.exp(-theta * (self.mean + self.window / 2 - first)) + math.exp(self.log_outside)
+        folded = front * self.points * beyond / -math.expm1(-theta * self.window)
+        return value, ErrorBudget(folded, frequencies, rounding)
+
+
+def _log_moment(phases: Sequence[tuple[Lattice, int]], theta: float) -> float:
+    return sum(
+        rounds * numerics.log_sum_exp(np.log(lattice.mass) + theta * lattice.loss)
+        for lattice, rounds in phases
+    )
+
+
+class Composition:
+    """The sum of the privacy losses of all rounds, and what it says of epsilon and delta.
+
+    Args:
+        phases: lattices of one common step, each with its number of rounds.
+        bound: "upper" if the lattices are pessimistic: errors are added to delta; "lower" if they are
+            optimistic: errors are subtracted.
+    """
+
+    def __init__(self, phases: Sequence[tuple[Lattice, int]], *, bound: str) -> None:
+        self.bound = checks.choice("bound", bound, ("upper", "lower"))
+        self.phases = [(lattice, rounds) for lattice, rounds in phases if rounds > 0]
+        self.largest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in self.phases)
+        log_kept = sum(math.log1p(-lattice.infinite) * rounds for lattice, rounds in self.phases)
+        self.infinite = -math.expm1(log_kept)
+        self._latest: _Contour | None = None
+
+    def _safe(self, value: float, budget: ErrorBudget) -> float:
+        if self.bound == "upper":
+            return min(max(value + self.infinite + budget.frequencies + budget.rounding, 0.0), 1.0)
+        return min(max(value - budget.total, 0.0), 1.0)
+
+    def _spread(self) -> float:
+        """Standard deviation of S under P, or a fraction of the step if it is smaller."""
+        variance = sum(_Tilted(*phase, 0.0).variance * phase[1] for phase in self.phases)
+        return max(math.sqrt(variance), 1e-3 * self.phases[0][0].step)
+
+    def _contour_at(self, eps: float) -> _Contour:
+        """A contour whose law has its mean near eps, or a little above where eps lies below the bulk."""
+        if self._latest is not None and self._latest.covers(eps):
+            return self._latest
+        spread = self._spread()
+        low, high = _FEWEST_DEVIATIONS / spread, _FEWEST_DEVIATIONS / spread
+
+        def mean(theta: float) -> float:
+            return sum(_Tilted(*phase, theta).mean * phase[1] for phase in self.phases)
+
+        while mean(high) < eps and high < _LARGEST_TILT / spread:
+            high *= 2
+        for _ in range(40):
+            if high - low < 1e-3 * high:
+                break
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if mean(middle) < eps else (low, middle)
+        self._latest = _Contour(self.phases, high)
+        return self._latest
+
+    def delta_with_errors(self, eps: float) -> tuple[float, ErrorBudget]:
+        """Return delta at eps, on the safe side, and the bounds on its errors."""
+        eps = checks.real("eps", eps, at_least=0.0)
+        if eps >= self.largest:
+            return 0.0, ErrorBudget(0.0, 0.0, 0.0)
+        value, budget = self._contour_at(eps).delta(eps)
+        return self._safe(value, budget), budget
+
+    def delta(self, eps: float) -> float:
+        """Return delta at eps >= 0: an upper or a lower bound, as ``bound`` says."""
+        return self.delta_with_errors(eps)[0]
+
+    def epsilon(self, delta: float) -> float:
+        """Return epsilon at delta in [0, 1): an upper or a lower bound, as ``bound`` says; never below 0."""
+        delta = checks.probability("delta", delta, zero=True)
+        if not self.phases or self.largest <= 0:
+            return 0.0
+        if delta == 0:
+            return self.largest
+        self._latest = _Contour(self.phases, self._tilt_for(delta))
+
+        def excess(eps: float) -> float:
+            return math.log(max(self.delta(eps), 1e-320)) - math.log(delta)
+
+        # walk from the tilted mean in steps of its deviation to an interval that holds the root
+        guess, step = max(self._latest.mean, 0.0), max(self._latest.deviation, self.phases[0][0].step)
+        low, high = max(guess - step, 0.0), min(guess + step, self.largest)
+        while high < self.largest and excess(high) > 0:
+            low, high = high, min(high + 2 * step, self.largest)
+        while low > 0 and excess(low) <= 0:
+            low, high = max(low - 2 * step, 0.0), low
+        if low == 0 and excess(0.0) <= 0:
+            return 0.0
+        root = float(optimize.brentq(excess, low, high, xtol=1e-13 * high, rtol=1e-12))
+        return self._settle(root, delta)
+
+    def _settle(self, root: float, delta: float) -> float:
+        """Move a root of delta to the safe side of its own uncertainty."""
+        shift = max(abs(root), 1e-300) * 1e-11
+        for _ in range(60):
+            candidate = root + shift if self.bound == "upper" else max(root - shift, 0.0)
+            within = self.delta(candidate) <= delta
+            if within == (self.bound == "upper") or candidate == 0.0:
+                return min(candidate, self.largest)
+            shift *= 2
+        raise ArithmeticError(f"no epsilon could be certified at delta={delta:g}")
+
+    def _tilt_for(self, delta: float) -> float:
+        """The tilt at which the saddle-point approximation of delta at the tilted mean is ``delta``."""
+        spread = self._spread()
+
+        def log_delta(theta: float) -> float:
+            parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in self.phases]
+            moment = sum(part.log_moment * part.rounds for part in parts)
+            mean = sum(part.mean * part.rounds for part in parts)
+            deviation = math.sqrt(sum(part.variance * part.rounds for part in parts))
+            front = theta * (theta + 1) * max(deviation, self.phases[0][0].step) * math.sqrt(2 * math.pi)
+            return moment - theta * mean - math.log(front)
+
+        low, high = _FEWEST_DEVIATIONS / spread, _LARGEST_TILT / spread
+        target = math.log(delta)
+        if log_delta(low) < target:
+            return low
+        for _ in range(40):
+            if high - low < 1e-3 * high:
+                break
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if log_delta(middle) > target else (low, middle)
+        return high

@@ -1,0 +1,143 @@
+"""Pairs of discrete distributions as lists of outcomes, and what subsampling makes of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.checks import FloatArray
+from shuffledp.profiles.tilted_binomials import TiltedBinomials
+
+_CELLS = 64  # cells of the step in which outcomes are merged first
+_ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """A pair (P, Q) of distributions over the same outcomes; arrays of one length.
+
+    Attributes:
+        mass: probabilities under P.
+        loss: log P/Q, finite.
+        infinite: bound on the probability under P of what is left out, to be counted as infinite loss by an
+            upper bound and as none by a lower bound.
+    """
+
+    mass: FloatArray
+    loss: FloatArray
+    infinite: float = 0.0
+
+
+def dominating(pair: TiltedBinomials, *, gamma: float) -> Outcomes:
+    """Return the pair that dominates a mechanism dominated by ``pair``, run on a sample of rate gamma.
+
+    Dominates in both directions of neighbours (koskela2022, Lemma 7). Its losses above 0 are those of
+    (gamma P + (1 - gamma) Q, Q), its losses below 0 those of (P, gamma Q + (1 - gamma) P), and the rest of
+    the mass has loss 0. With P = M (1 + x) and Q = M (1 - x) for the law M of fair coins, everything is
+    written in x, so that small losses keep their digits.
+    """
+    coin, x, gap, lost = pair.coins()
+    above, below = x > 0, x < 0
+    gain = np.log1p(2 * gamma * x[above] / gap[above])
+    fall = -np.log1p(-2 * gamma * x[below] / gap[below])
+    rest = coin[x == 0].sum() + np.sum(coin[above] * 2 * (1 - gamma) * x[above])
+    mass = [coin[above] * (gap[above] + 2 * gamma * x[above]), coin[below] * gap[below], [rest]]
+    return Outcomes(np.concatenate(mass), np.concatenate([gain, fall, [0.0]]), lost)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A privacy loss distribution on the multiples of a step; arrays of one length.
+
+    Attributes:
+        step: distance of neighbouring points.
+        index: whole numbers; the losses are step * index.
+        mass: probabilities.
+        infinite: as for ``Outcomes``.
+    """
+
+    step: float
+    index: FloatArray
+    mass: FloatArray
+    infinite: float = 0.0
+
+    @property
+    def loss(self) -> FloatArray:
+        """The losses."""
+        return self.step * self.index
+
+
+def _gather(step: float, index: FloatArray, mass: FloatArray, infinite: float) -> Lattice:
+    points, inverse = np.unique(index, return_inverse=True)
+    total = np.bincount(inverse, weights=mass)
+    points, total = points[total > 0], total[total > 0]
+    # a coarser lattice may hold all points, where outcomes are few: fewer frequencies then tell it apart
+    stride = max(int(np.gcd.reduce(points.astype(np.int64))), 1)
+    return Lattice(step * stride, points / stride, total, infinite)
+
+
+def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
+    """Round to a lattice, pessimistically: doroshenko2022, from the masses of the outcomes themselves.
+
+    Each outcome is split over the two lattice points around its loss so that its masses under P and under Q
+    are both kept. The pair that results dominates the one that came in, and its expected loss grows by less
+    than step^2 / 8, where rounding every loss up would cost step / 2.
+    """
+    below = np.floor(outcomes.loss / step)
+    within = outcomes.loss - below * step
+    share = np.clip(np.expm1(-within) / math.expm1(-step), 0.0, 1.0)
+    index = np.concatenate([below, below + 1])
+    mass = np.concatenate([outcomes.mass * (1 - share), outcomes.mass * share])
+    return _gather(step, index, mass, outcomes.infinite)
+
+
+def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
+    """Round to a lattice, optimistically: merge outcomes so that each merged loss is a lattice point.
+
+    Merging outcomes is post-processing, so the pair that came in dominates the one that results. In the
+    order of their losses, outcomes (the last of each group in part) are put together until the ratio of
+    their masses under P and Q is that of the next lattice point. What is left over at the end goes to the
+    point below.
+    """
+    loss, mass = _fine_cells(outcomes, step / _CELLS)
+    indices, masses = [], []
+    position, left = 0, 1.0  # the first cell not used up, and the part of it that is left
+    while position < loss.size:
+        target = math.ceil(loss[position] / step - _ON_POINT)
+        for beyond in (2, math.inf):
+            ahead = slice(position, np.searchsorted(loss, (target + beyond) * step) + 1)
+            # P - e^target Q of what is gathered: negative below the target, to be brought to 0
+            surplus = mass[ahead] * -np.expm1(target * step - loss[ahead])
+            surplus[0] *= left
+            reached = np.nonzero(np.cumsum(surplus) >= 0)[0]
+            if reached.size:
+                break
+        taken = mass[ahead].copy()
+        taken[0] *= left
+        if not reached.size:
+            other = float(np.sum(taken * np.exp(loss[position] - loss[ahead])))
+            merged = loss[position] + math.log(float(taken.sum()) / other)
+            indices.append(math.floor(merged / step))
+            masses.append(float(taken.sum()))
+            break
+        end = int(reached[0])
+        part = 1.0 if end == 0 else -float(surplus[:end].sum()) / float(surplus[end])
+        taken[end] *= part
+        indices.append(target)
+        masses.append(float(taken[: end + 1].sum()))
+        position, left = (position + end, 1.0 - part) if part < 1 else (position + end + 1, 1.0)
+    points, total = np.array(indices, dtype=np.float64), np.array(masses, dtype=np.float64)
+    return _gather(step, points, total, outcomes.infinite)
+
+
+def _fine_cells(outcomes: Outcomes, width: float) -> tuple[FloatArray, FloatArray]:
+    """Merge the outcomes whose losses fall into one cell; return losses, increasing, and masses under P."""
+    cells, inverse = np.unique(np.floor(outcomes.loss / width), return_inverse=True)
+    mass = np.bincount(inverse, weights=outcomes.mass)
+    some = mass > 0
+    # relative to the cell's lower end, the masses under Q keep the digits of the small losses inside
+    low = cells * width
+    other = np.bincount(inverse, weights=outcomes.mass * np.expm1(low[inverse] - outcomes.loss))
+    return (low[some] - np.log1p(other[some] / mass[some])), mass[some]

@@ -1,0 +1,8 @@
+"""Privacy profiles: the hockey-stick divergence as a function of eps, of either sign."""
+
+from shuffledp.profiles.clones import clones
+from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.profiles.randomized_response import randomized_response_lower
+from shuffledp.profiles.subsampling import Profile, subsampled
+
+__all__ = ["Profile", "clones", "randomized_response_lower", "subsampled", "to_epsilon"]

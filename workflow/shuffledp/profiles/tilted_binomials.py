@@ -1,0 +1,140 @@
+"""Mixtures of linearly tilted fair binomials: the law of the reports that hide one client among clones.
+
+Given that N reports carry one of two distinguished messages, let a of them carry the first. In the pairs
+(P, Q) of the shuffle model that are used here, the law of a is that of N fair coins with density 1 + b t
+under P and 1 - b t under Q, t = (2a - N)/N, for a tilt b in [0, 1] that may depend on N. So a pair is a list
+of (weight, N, b), and each part is symmetric: exchanging P and Q mirrors a.
+
+Adding a fair coin is post-processing, and leaves the tilt as it is. Hence the divergence of one part falls
+when N grows at a fixed tilt (and grows with the tilt), and consecutive values of N may be merged into one
+block with an error on a known side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from shuffledp import numerics
+from shuffledp.checks import FloatArray
+
+Bound = Literal["upper", "lower", "exact"]
+
+_LOG_HALF = -math.log(2)
+# The window in which coins are summed leaves out e^-70 at most in all (Hoeffding), that of the numbers of
+# coins e^-60 (a geometric series from 60 nats below the peak).
+_COIN_NATS = 71.0
+_LOST_COINS = math.exp(-70.0)
+_LOST_COUNTS = math.exp(-60.0)
+
+
+@dataclass(frozen=True)
+class TiltedBinomials:
+    """A pair (P, Q) as a mixture; arrays of one length.
+
+    Attributes:
+        weights: probabilities of the parts.
+        counts: numbers N of coins, whole numbers >= 0.
+        tilts: tilts b in [0, 1].
+        gaps: 1 - b, given apart since it is tiny for large eps0.
+        lost: upper bound on the probability of values of N that are in no part.
+    """
+
+    weights: FloatArray
+    counts: FloatArray
+    tilts: FloatArray
+    gaps: FloatArray
+    lost: float
+
+    def hockey_stick(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error.
+
+        With m the least a for which P exceeds e^eps Q, a part contributes, for eps >= 0,
+        (1 + e^eps) (b m/N pmf(m) - tanh(eps/2) P[a >= m]); negative eps follow from the symmetry.
+        """
+        size = np.abs(eps)[:, None]
+        n, tilt = np.maximum(self.counts, 1.0), self.tilts
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(tilt > 0, np.tanh(size / 2) / tilt, np.inf)
+        reached = (ratio < 1) & (self.counts >= 1)
+        m = np.clip(np.floor(n * (1 + np.minimum(ratio, 1.0)) / 2) + 1, 1, n)
+        first = tilt * m / n * np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
+        second = np.tanh(size / 2) * special.betainc(m, n - m + 1, 0.5)
+        parts = np.where(reached, np.maximum(first - second, 0.0), 0.0)
+        scale = np.exp(size[:, 0]) + 1
+        value = scale * (parts @ self.weights)
+        error = scale * (np.where(reached, first + second, 0.0) @ self.weights) * 64 * numerics.EPSILON
+        negative = eps < 0
+        mirrored = -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * value
+        return np.where(negative, mirrored, value), np.where(negative, error + 4 * numerics.EPSILON, error)
+
+    def coins(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Return the outcomes as flat arrays: mass M under fair coins, x = b t and 1 - |x|; and what is lost.
+
+        So P = M (1 + x) and Q = M (1 - x). The last number bounds the mass under P, or under Q, of all
+        outcomes that are left out.
+        """
+        n = self.counts
+        reach = np.sqrt(n * _COIN_NATS / 2)
+        low, high = np.maximum(np.ceil(n / 2 - reach), 0.0), np.minimum(np.floor(n / 2 + reach), n)
+        sizes = (high - low + 1).astype(np.int64)
+        part = np.repeat(np.arange(n.size), sizes)
+        a = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[part]
+        coin = np.exp(numerics.log_binomial_pmf(a, n[part], _LOG_HALF, _LOG_HALF))
+        coin *= (self.weights / np.bincount(part, weights=coin))[part]
+        t = (2 * a - n[part]) / np.maximum(n[part], 1.0)
+        far = np.minimum(a, n[part] - a) * 2 / np.maximum(n[part], 1.0)  # 1 - |t|
+        lost = self.lost + (2 * _LOST_COINS if (low > 0).any() else 0.0)
+        return coin, self.tilts[part] * t, far + np.abs(t) * self.gaps[part], lost
+
+
+class Blocks(NamedTuple):
+    """A binomial law in blocks of consecutive values; arrays of one length.
+
+    Attributes:
+        weights: probabilities of the blocks, 1 in all: what lies above the last block is counted in it.
+        low: smallest values.
+        high: largest values.
+        means: means within the blocks.
+        lost: bound on the probability of what lies below the first block.
+    """
+
+    weights: FloatArray
+    low: FloatArray
+    high: FloatArray
+    means: FloatArray
+    lost: float
+
+
+def binomial_blocks(trials: int, log_p: float, log_q: float, *, relative_width: float) -> Blocks:
+    """Return a binomial law in blocks at most ``relative_width`` of their values wide (0: single values)."""
+    if trials == 0:
+        return Blocks(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
+
+    def log_pmf(c: FloatArray) -> FloatArray:
+        return numerics.log_binomial_pmf(c, trials, log_p, log_q)
+
+    first, last = numerics.concave_window(log_pmf, 0, trials)
+    width = max(1, int(relative_width * first))
+    values = np.arange(first, last + 1, dtype=np.float64)
+    pmf = np.exp(log_pmf(values))
+    starts = np.arange(0, pmf.size, width)
+    weights = np.add.reduceat(pmf, starts)
+    low, high = values[starts], np.minimum(values[starts] + width - 1, last)
+    with np.errstate(invalid="ignore"):
+        means = low + np.add.reduceat(pmf * (values - np.repeat(low, width)[: values.size]), starts) / weights
+    means = np.where(weights > 0, means, low)
+    return Blocks(weights / weights.sum(), low, high, means, _LOST_COUNTS if first > 0 else 0.0)
+
+
+def rounded(value: FloatArray, error: FloatArray, bound: Bound) -> FloatArray:
+    """Move a divergence outward by its rounding error, within [0, 1]."""
+    if bound == "upper":
+        value = value * (1 + numerics.OUTWARD) + error
+    elif bound == "lower":
+        value = value * (1 - numerics.OUTWARD) - error
+    return np.clip(value, 0.0, 1.0)

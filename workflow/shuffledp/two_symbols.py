@@ -1,0 +1,87 @@
+"""Two-symbol randomised response on all-zero data: the concrete mechanism of girgis2021, Theorem 2."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp import numerics
+from shuffledp.checks import FloatArray
+
+
+class TwoSymbols:
+    """The number of ones m ~ Bin(k, p) among k reports of 0, and the likelihood ratio 1 + u(m) of one
+    client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k."""
+
+    def __init__(self, n: int, k: int, eps0: float) -> None:
+        self.k = k
+        self.log_p, self.log_q = -float(np.logaddexp(0.0, eps0)), -float(np.logaddexp(0.0, -eps0))
+        self.mean = k * math.exp(self.log_p)
+        self.log_slope = math.log(k / n) + numerics.log_sinh_gap(eps0) - math.log(k)
+        self.window = numerics.concave_window(self.log_pmf, 0, k)
+        self.terms = self._terms(*self.window)
+
+    def log_pmf(self, m: FloatArray) -> FloatArray:
+        """Return the log of the probability of m ones among all-zero data."""
+        return numerics.log_binomial_pmf(m, self.k, self.log_p, self.log_q)
+
+    def log_and_sign(self, m: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return log |u(m)| and the sign of u(m)."""
+        gap = m - self.mean
+        with np.errstate(divide="ignore"):
+            # at m = 0 the gap is -k p, which exp(log_p) may underflow
+            log_gap = np.where(m == 0, math.log(self.k) + self.log_p, np.log(np.abs(gap)))
+        return self.log_slope + log_gap, np.where(gap > 0, 1.0, -1.0)
+
+    def _terms(self, low: int, high: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        m = np.arange(low, high + 1, dtype=np.float64)
+        return self.log_pmf(m), *self.log_and_sign(m)
+
+    def _log_tilted(self, order: float, m: FloatArray) -> FloatArray:
+        """log of P(m) (1 + u(m))^order, concave in m."""
+        log_u, sign = self.log_and_sign(m)
+        with np.errstate(divide="ignore"):
+            below = np.log1p(-np.exp(np.minimum(log_u, 0.0)))
+        return self.log_pmf(m) + order * np.where(sign > 0, np.logaddexp(0.0, log_u), below)
+
+    def _log_summands(self, order: float, terms: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
+        log_pmf, log_u, sign = terms
+        return log_pmf + numerics.log_power_excess(order, log_u, sign)
+
+    def _fades(self, log_summands: FloatArray, log_sum: float) -> bool:
+        """Whether the summands fall at both ends of the window, and are negligible there."""
+        low, high = self.window
+        floor = log_sum - 40.0
+        falls_below = low == 0 or log_summands[0] < min(floor, log_summands[1])
+        falls_above = high == self.k or log_summands[-1] < min(floor, log_summands[-2])
+        return bool(falls_below and falls_above)
+
+    def log_excess(self, order: float) -> float:
+        """log E[(1 + u)^order - 1 - order u], less negligible terms.
+
+        The law of m and its tilted version, of density (1 + u)^order, are both log-concave. The summand
+        lies below one of them, so it is negligible outside their windows; it is never negative, so what is
+        dropped keeps a lower bound a lower bound.
+        """
+        log_summands = self._log_summands(order, self.terms)
+        log_sum = numerics.log_sum_exp(log_summands)
+        if self._fades(log_summands, log_sum):
+            return log_sum
+        low, high = numerics.concave_window(lambda m: self._log_tilted(order, m), 0, self.k)
+        if low > self.window[1] + 1:
+            apart = self._log_summands(order, self._terms(low, high))
+            return float(np.logaddexp(log_sum, numerics.log_sum_exp(apart)))
+        self.window = (min(low, self.window[0]), max(high, self.window[1]))
+        self.terms = self._terms(*self.window)
+        return numerics.log_sum_exp(self._log_summands(order, self.terms))
+
+    def losses(self) -> tuple[FloatArray, FloatArray]:
+        """Return the law of m, and the log of the likelihood ratio 1 + u(m), in a window of m.
+
+        What is left out has a probability below e^-60.
+        """
+        log_pmf, log_u, sign = self.terms
+        with np.errstate(divide="ignore"):
+            below = np.log1p(-np.exp(np.minimum(log_u, 0.0)))
+        return np.exp(log_pmf), np.where(sign > 0, np.logaddexp(0.0, log_u), below)
