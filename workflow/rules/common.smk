@@ -3,12 +3,13 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from shuffledp import config as configuration
-from shuffledp import provenance
+from shuffledp import provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
 
 try:
-    SETTINGS = configuration.resolve(config, files=workflow.configfiles)
+    # Snakemake lists the files of its command line, which override, first.
+    SETTINGS = configuration.resolve(config, files=workflow.configfiles[::-1])
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 
@@ -23,7 +24,7 @@ for curve in SETTINGS.curves:
 for figure in SETTINGS.bounds:
     CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
-CATALOGUE.add("pages", configuration.key_page())
+CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 

@@ -1,4 +1,4 @@
-from shuffledp import config, files, jobs
+from shuffledp import files, jobs, schema
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0]):
-    files.write_text(snakemake.output.page, config.key_table())
+    files.write_text(snakemake.output.page, schema.key_table())

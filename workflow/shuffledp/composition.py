@@ -5,6 +5,7 @@ All functions are keyword-only; ``eps`` and ``rounds`` may be arrays that broadc
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 
 METHODS = ("formula", "optimal")
+
+_MOST_VALUES = 2**21  # outcomes that the optimal composition lists one by one
 
 
 class ApproximateDP(NamedTuple):
@@ -51,7 +54,14 @@ def subsample(*, eps: ArrayLike, delta: ArrayLike, gamma: float) -> ApproximateD
 def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) -> float | FloatArray:
     """Return what ``rounds`` mechanisms of ``delta`` each leave of ``total_delta`` for their composition.
 
-    Solves 1 - total_delta = (1 - delta)^rounds (1 - remaining); negative if they use up more than there is.
+    Args:
+        delta: delta of one round, in [0, 1), any shape.
+        rounds: whole numbers >= 0, any shape that broadcasts.
+        total_delta: in [0, 1).
+
+    Returns:
+        The solution of 1 - total_delta = (1 - delta)^rounds (1 - remaining); negative if the rounds use up
+        more than there is.
     """
     deltas = checks.probabilities("delta", delta, zero=True)
     counts = checks.counts("rounds", rounds)
@@ -69,18 +79,67 @@ def _formula(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> Fl
 
 
 def _optimal(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> FloatArray:
-    def too_much(target: FloatArray) -> FloatArray:
-        # Bin(T, q) counts rounds that lose +eps; those with (2m - T) eps > target contribute
-        m = np.clip(np.ceil((target / eps + rounds) / 2), 0.0, rounds)
-        above, q = rounds - m + 1, special.expit(eps)
-        with np.errstate(over="ignore", invalid="ignore"):
-            likely = np.where(m == 0, 1.0, special.betainc(np.maximum(m, 1.0), above, q))
-            unlikely = np.where(m == 0, 1.0, special.betainc(np.maximum(m, 1.0), above, 1 - q))
-            # where e^target overflows the subtrahend is left out, which errs upwards
-            loss = np.where(target > 700, 0.0, np.exp(np.minimum(target, 700)) * unlikely)
-        return likely * (1 + 1e-11) - loss > slack_delta
+    values = np.broadcast_arrays(eps, rounds, slack_delta)
+    solved = [_optimal_one(*one) for one in zip(*(value.ravel().tolist() for value in values), strict=True)]
+    return np.array(solved).reshape(values[0].shape)
 
-    return numerics.last_true(too_much, np.zeros_like(eps), rounds * eps)
+
+def _optimal_one(eps: float, rounds: float, delta: float) -> float:
+    """Smallest epsilon of the T-fold composition of randomised response, rounded up.
+
+    With l of T rounds losing +eps, the loss is (2 l - T) eps, and delta(e) = P(l >= m) - e^e Q(l >= m) for e
+    between the losses of l = m - 1 and l = m. Both tails are sums of positive numbers from the far end, and
+    e follows from delta in closed form.
+    """
+    pure = rounds * eps * (1 + 4 * numerics.EPSILON)
+    if delta == 0:
+        return pure
+    log_p, log_q = -float(np.logaddexp(0.0, -eps)), -float(np.logaddexp(0.0, eps))
+    mean, deviation = (
+        rounds * special.expit(eps),
+        math.sqrt(rounds * special.expit(eps) * special.expit(-eps)),
+    )
+    # beyond the last value the tail is e^-60 of delta (Chernoff); counting that as pure loss errs upwards
+    reach = deviation * math.sqrt(2 * (60 - math.log(delta))) + 60 - math.log(delta)
+    first = max(math.floor(rounds / 2), math.floor(mean - reach), 0)
+    last = min(math.ceil(mean + reach), rounds)
+    if last - first > _MOST_VALUES:
+        return _optimal_by_tails(eps, rounds, delta)
+    values = np.arange(first, last + 1, dtype=np.float64)
+    log_mass = numerics.log_binomial_pmf(values, rounds, log_p, log_q)
+    loss = (2 * values - rounds) * eps
+    shift = float(log_mass.max())
+    mass = np.exp(log_mass - shift)
+    # masses under Q times e^(loss at the first value), so that neither end underflows on the way
+    tail_p = np.cumsum(mass[::-1])[::-1]
+    log_tail_q = np.logaddexp.accumulate((log_mass - shift - loss)[::-1])[::-1]
+    target = math.exp(math.log(delta) - shift) if math.log(delta) - shift < 700 else math.inf
+    # delta at each loss; the first value at which it is no more than the target ends the stretch to solve on
+    at_loss = tail_p - np.exp(np.minimum(loss + log_tail_q, 700.0))
+    reached = np.nonzero(at_loss <= target)[0]
+    if not reached.size:
+        return pure
+    m = int(reached[0])
+    if tail_p[m] <= target:
+        return min(float(loss[m]), pure)
+    found = math.log(tail_p[m] - target) - float(log_tail_q[m])
+    return min(found * (1 + 1e-13) + 1e-14, pure) if found > -1e-14 else 0.0
+
+
+def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
+    """As ``_optimal_one``, with both tails from the incomplete beta function: looser, for many rounds."""
+    q = float(special.expit(eps))
+
+    def too_much(target: FloatArray) -> FloatArray:
+        m = np.clip(np.ceil((target / eps + rounds) / 2), 1.0, rounds)
+        likely = special.betainc(m, rounds - m + 1, q) * (1 + 1e-11)
+        unlikely = special.betainc(m, rounds - m + 1, 1 - q)
+        # near underflow the second tail is not accurate, and leaving it out errs upwards
+        loss = np.where((target > 700) | (unlikely < 1e-200), 0.0, np.exp(np.minimum(target, 700)) * unlikely)
+        return likely - loss > delta
+
+    pure = rounds * eps * (1 + 4 * numerics.EPSILON)
+    return float(numerics.last_true(too_much, np.zeros(1), np.full(1, pure))[0])
 
 
 def kairouz2015(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import difflib
-import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import yaml
 from shuffledp import accountants
 from shuffledp.accountants.variables import VARIABLES
 from shuffledp.provenance import Product
+from shuffledp.schema import schema
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
@@ -102,11 +102,6 @@ class Settings:
         raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON schema of the configuration."""
-    return json.loads(resources.files("shuffledp").joinpath("schemas/config.schema.json").read_text("utf-8"))
-
-
 def load(paths: Iterable[Path | str]) -> Settings:
     """Read configuration files, each laid over those before it, and resolve them.
 
@@ -116,9 +111,18 @@ def load(paths: Iterable[Path | str]) -> Settings:
     names, merged = [str(path) for path in paths], {}
     for name in names:
         try:
-            layer = yaml.safe_load(Path(name).read_text(encoding="utf-8")) or {}
-        except yaml.YAMLError as error:
-            raise ValueError(f"{name} is not valid YAML: {error}") from None
+            layer = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
+            layer = {} if layer is None else layer
+        except OSError as error:
+            raise ValueError(
+                f"configuration: {name} cannot be read ({error.strerror}); check the path"
+            ) from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ValueError(
+                f"configuration: {name} is not valid YAML: {' '.join(str(error).split())}"
+            ) from None
+        if not isinstance(layer, dict):
+            raise ValueError(f"configuration: {name} must hold keys and values, got {type(layer).__name__}")
         merged = _overlay(merged, layer)
     return resolve(merged, files=names)
 
@@ -136,7 +140,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
 
     Args:
         raw: the configuration as a YAML reader gives it.
-        files: the files that it came from, to say in a message on which line a fault is.
+        files: the files that it came from, those that override others last, to say on which line a fault is.
 
     Returns:
         The settings, with every curve's points and parameters spelt out.
@@ -145,7 +149,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         ValueError: naming the key, its line, the value and the remedy.
     """
     data = _with_numbers(copy.deepcopy(dict(raw)))
-    fault = _first_fault(data)
+    fault = _not_finite(data, []) or _first_fault(data)
     if fault:
         path, message = fault
         raise ValueError(f"configuration: {message} (at {_where(path, files)})")
@@ -163,6 +167,18 @@ def _with_numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_numbers(item) for item in value]
     return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
+
+
+def _not_finite(value: Any, path: list[str]) -> tuple[list[str], str] | None:
+    """Return where a number is nan or infinite, which a schema's ranges let pass."""
+    if isinstance(value, dict):
+        inside = [(str(key), item) for key, item in value.items()]
+    elif isinstance(value, list):
+        inside = [(str(index), item) for index, item in enumerate(value)]
+    else:
+        wrong = isinstance(value, float) and not math.isfinite(value)
+        return (path, f"{path[-1]} must be a finite number, got {value}") if wrong else None
+    return next((fault for key, item in inside if (fault := _not_finite(item, [*path, key]))), None)
 
 
 def _first_fault(data: dict[str, Any]) -> tuple[list[str], str] | None:
@@ -183,32 +199,34 @@ def _first_fault(data: dict[str, Any]) -> tuple[list[str], str] | None:
 
 
 def _where(path: Sequence[str], files: Sequence[str]) -> str:
+    """Return the key and, as far as a file has it, the file and line; what overrides comes first."""
     dotted = ".".join(path) or "top level"
-    for name in reversed(files):
-        line = _line(path, name)
-        if line:
-            return f"{dotted}, {name} line {line}"
+    for depth in range(len(path), 0, -1):
+        for name in reversed(files):
+            line = _line(path[:depth], name)
+            if line:
+                return f"{dotted}, {name} line {line}"
     return dotted
 
 
 def _line(path: Sequence[str], name: str) -> int | None:
-    """Return the line of the deepest key of ``path`` that the file has, if it has all but the last."""
+    """Return the line of a key or list item in a file, if the file has it."""
     try:
         node = yaml.compose(Path(name).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError):
+    except (OSError, yaml.YAMLError, UnicodeDecodeError):
         return None
     line = None
-    for depth, key in enumerate(path):
+    for key in path:
         if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
             node = node.value[int(key)]
             line = node.start_mark.line + 1
-            continue
-        if not isinstance(node, yaml.MappingNode):
-            return line
-        found = next(((at, value) for at, value in node.value if at.value == key), None)
-        if found is None:
-            return line if depth == len(path) - 1 else None
-        line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.MappingNode):
+            found = next(((at, value) for at, value in node.value if at.value == key), None)
+            if found is None:
+                return None
+            line, node = found[0].start_mark.line + 1, found[1]
+        else:
+            return None
     return line
 
 
@@ -221,21 +239,28 @@ def _figure(
     curves: list[Curve] = []
     for label, panel in figure["panels"].items():
         here = [*at, "panels", label]
+        if panel["x"]["variable"] in panel:
+            raise ValueError(
+                f"configuration: {panel['x']['variable']} varies along x and cannot be fixed too; remove one "
+                f"(at {_where([*here, panel['x']['variable']], files)})"
+            )
         if "delta" in figure:
             panel.setdefault("delta", figure["delta"])
         panel.setdefault("undrawn", [])
         variable, values = _points(panel["x"], here, files)
         fixed = _fixed(panel, variable, values, here, files)
-        wanted = [(curve, True) for curve in figure["curves"]]
-        wanted += [(curve, False) for curve in (*undrawn, *panel["undrawn"])]
+        wanted = [(curve, [*at, "curves"]) for curve in figure["curves"]]
+        wanted += [(curve, [*at, "undrawn"]) for curve in undrawn]
+        wanted += [(curve, [*here, "undrawn"]) for curve in panel["undrawn"]]
         twice = [name for name, times in Counter(name for name, _ in wanted).items() if times > 1]
         if twice:
             raise ValueError(
                 f"configuration: {twice[0]!r} is named twice among curves and undrawn; name it once "
                 f"(at {_where(at, files)})"
             )
-        for accountant, drawn in wanted:
-            _check_accountant(accountant, drawn, styles, at, files)
+        for accountant, place in wanted:
+            drawn = place[-1] == "curves"
+            _check_accountant(accountant, drawn, styles, place, files)
             curves.append(
                 Curve(paper, name, label, accountant, variable, values, tuple(fixed.items()), drawn)
             )
@@ -257,6 +282,11 @@ def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str
     points[0], points[-1] = first, last
     if variable in _WHOLE:
         points = np.unique(points.round())
+        if points[0] < 1:
+            raise ValueError(
+                f"configuration: {variable} along x is rounded to whole numbers and must start at 1 or more, "
+                f"got {first:g} (at {_where([*at, 'x', 'from'], files)})"
+            )
     return variable, tuple(points.tolist())
 
 
@@ -269,11 +299,6 @@ def _fixed(
         raise ValueError(
             f"configuration: the panel must fix {', '.join(missing)}, since only {variable} varies "
             f"(at {_where(at, files)})"
-        )
-    if variable in panel and variable != "delta":
-        raise ValueError(
-            f"configuration: {variable} varies along x and cannot be fixed too; remove one "
-            f"(at {_where([*at, variable], files)})"
         )
     smallest = {variable: min(values), **fixed}
     largest = {variable: max(values), **fixed}
@@ -289,63 +314,14 @@ def _fixed(
 
 
 def _check_accountant(
-    name: str, drawn: bool, styles: dict[str, Any], at: list[str], files: Sequence[str]
+    name: str, drawn: bool, styles: dict[str, Any], place: list[str], files: Sequence[str]
 ) -> None:
     try:
         accountants.get(name)
     except ValueError as error:
-        raise ValueError(f"configuration: {error} (at {_where([*at, 'curves'], files)})") from None
+        raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
     if drawn and name not in styles:
         raise ValueError(
             f"configuration: accountant {name!r} is drawn here and has no entry under styles; add one "
-            f"(at {_where([*at, 'curves'], files)})"
+            f"(at {_where(place, files)})"
         )
-
-
-def key_page() -> Product:
-    """Return the page of keys as a product of the workflow."""
-    return Product(
-        record="config/README.json",
-        parameters={"schema": schema()},
-        modules=("shuffledp.config",),
-        outputs=("config/README.md",),
-    )
-
-
-def key_table() -> str:
-    """Return the page that documents every key of the configuration, from the schema."""
-    lines = [
-        "# Keys of the configuration",
-        "",
-        "Written by the workflow from `workflow/shuffledp/schemas/config.schema.json`. Names in angle",
-        "brackets are yours to choose (accountants: from the registry); * marks a key that must be there.",
-        "",
-        "| key | meaning | values |",
-        "|---|---|---|",
-    ]
-    keys = _keys(schema(), "")
-    lines += [f"| `{key}`{star} | {meaning} | {values} |" for key, star, meaning, values in keys]
-    return "\n".join(lines) + "\n"
-
-
-def _keys(node: dict[str, Any], prefix: str) -> Iterable[tuple[str, str, str, str]]:
-    children = dict(node.get("properties", {}))
-    if isinstance(node.get("additionalProperties"), dict):
-        children[f"<{node['propertyNames']['title']}>"] = node["additionalProperties"]
-    for name, child in children.items():
-        reference = child.get("$ref", "").rpartition("/")[2]
-        target = {**schema()["$defs"].get(reference, {}), **child}
-        star = "*" if name in node.get("required", []) else ""
-        yield f"{prefix}{name}", star, target.get("description", ""), _values(target)
-        yield from _keys(target, f"{prefix}{name}.")
-
-
-def _values(node: dict[str, Any]) -> str:
-    if "enum" in node:
-        return ", ".join(node["enum"])
-    low, high = node.get("minimum"), node.get("maximum")
-    above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
-    bounds = [(">=", low), (">", above), ("<=", high), ("<", below)]
-    limits = " ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
-    kind = {"array": "list of strings", "object": "keys below"}.get(node["type"], node["type"])
-    return f"{kind} {limits}".strip()

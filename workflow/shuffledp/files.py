@@ -54,10 +54,10 @@ def read_json(path: Path | str) -> Any:
     Raises:
         ValueError: the file is no JSON; the message names it and the remedy.
     """
-    text = Path(path).read_text(encoding="utf-8")
+    content = Path(path).read_bytes()
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
+        return json.loads(content)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(
             f"{path} is not valid JSON ({error}); delete it and run the workflow again"
         ) from None

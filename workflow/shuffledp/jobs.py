@@ -22,7 +22,10 @@ def logged(log: Path | str) -> Iterator[None]:
         yield
     except Exception as error:
         path.write_text(traceback.format_exc(), encoding="utf-8")
-        print(f"error: {error} (trace in {path})", file=sys.stderr)
+        text = " ".join(str(error).split())
+        if not isinstance(error, ValueError | OSError) or not text:
+            text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        print(f"error: {text} (trace in {path})", file=sys.stderr)
         sys.exit(1)
     path.write_text("done\n", encoding="utf-8")
 

@@ -247,7 +247,7 @@ def log_binomial_transform(orders: FloatArray, log_coefficient: LogTerms, *, fir
 
     Returns:
         One value an order, above the exact one by no more than the rounding that it allows for (some
-        1e-13 for orders in the hundreds, 1e-9 at 1e6).
+        1e-13 for orders in the hundreds, 2e-9 at 1e6).
     """
     result = np.full(orders.shape, -math.inf)
     small = (orders >= first) & (orders <= _FULL_SUM)

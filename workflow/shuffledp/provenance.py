@@ -77,28 +77,43 @@ def _code_only(source: bytes) -> bytes:
 
     Done by position in the text, not by printing a syntax tree, whose form depends on the Python version.
     """
-    text = source.decode("utf-8")
-    lines = text.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    lines = source.splitlines()
+    tree = ast.parse(source)
+    docstrings = {id(node) for node in _docstrings(tree)}
+    inside_strings: set[int] = set()
+    for node in ast.walk(tree):
+        literal = isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        )
+        if literal and id(node) not in docstrings:
+            inside_strings.update(range(node.lineno, node.end_lineno or node.lineno))
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(ast.parse(text)):
-        body = getattr(node, "body", None)
-        if (
-            not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            or not body
-        ):
-            continue
-        first = body[0]
-        if (
-            isinstance(first, ast.Expr)
-            and isinstance(first.value, ast.Constant)
-            and isinstance(first.value.value, str)
-        ):
-            for row in range(first.lineno, (first.end_lineno or first.lineno) + 1):
-                lines[row - 1] = ""
-    return "\n".join(line.rstrip() for line in lines if line.strip()).encode("utf-8")
+            row = token.start[0] - 1
+            lines[row] = token.line[: token.start[1]].encode("utf-8")
+    for node in _docstrings(tree):
+        last = (node.end_lineno or node.lineno) - 1
+        after = lines[last][node.end_col_offset :]
+        lines[node.lineno - 1] = lines[node.lineno - 1][: node.col_offset]
+        lines[node.lineno : last] = [b""] * max(last - node.lineno, 0)
+        lines[last] = after if last >= node.lineno else lines[last] + after
+    kept = [
+        line if row in inside_strings else line.rstrip()
+        for row, line in enumerate(lines, start=1)
+        if line.strip() or row in inside_strings
+    ]
+    return b"\n".join(kept)
+
+
+def _docstrings(tree: ast.AST) -> list[ast.Constant]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            value = first.value if isinstance(first, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found.append(value)
+    return found
 
 
 @functools.cache
@@ -159,15 +174,16 @@ def checksums(paths: Iterable[str]) -> dict[str, str]:
     return {Path(path).as_posix(): files.sha256(path) for path in paths}
 
 
-def stage(product: Product, folder: Path | str) -> str:
+def stage(product: Product, folder: Path | str, *, current: bool | None = None) -> str:
     """Write the product's request to a file that a make-like tool can take as an input.
 
-    The file is dated at the beginning of time if the product is current, and left at the time when the
-    request changed if it is not, so that comparing times of modification gives the right answer.
+    The file is dated at the beginning of time if the product is current, and newer than its outputs if it is
+    not, so that comparing times of modification gives the right answer.
 
     Args:
         product: the product.
         folder: where requests are kept; never tracked.
+        current: whether the product needs no making; None to decide by the product alone.
 
     Returns:
         The path of the request.
@@ -179,14 +195,11 @@ def stage(product: Product, folder: Path | str) -> str:
         "outputs": list(product.outputs),
         "inputs": list(product.inputs),
     }
-    old = path.stat().st_mtime if path.exists() else None
-    if old is None or _read_or_none(path) != content:
+    if not path.exists() or _read_or_none(path) != content:
         files.write_json(path, content)
-        old = None
-    if product.is_current():
-        os.utime(path, (1, 1))
-    elif old is not None and old <= 1:
-        os.utime(path)
+    if current is None:
+        current = product.is_current()
+    os.utime(path, (1, 1) if current else None)
     return str(path)
 
 
@@ -247,13 +260,20 @@ class Catalogue:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = str(folder)
+        self._made: set[str] = set()
         self._current: set[str] = set()
         self._entries: list[tuple[str, Product, int | None]] = []
 
     def add(self, kind: str, product: Product) -> None:
-        """Stage a product; ``kind`` is the plural that the summary counts it under."""
-        stage(product, self.folder)
-        if product.is_current():
+        """Stage a product; ``kind`` is the plural that the summary counts it under.
+
+        A product that reads others is current only if they are; they must have been added before.
+        """
+        stale_inputs = [path for path in product.inputs if path in self._made and not self.is_current(path)]
+        current = not stale_inputs and product.is_current()
+        stage(product, self.folder, current=current)
+        self._made.update(product.outputs)
+        if current:
             self._current.update(product.outputs)
         self._entries.append((kind, product, _made_at(product)))
 
@@ -266,7 +286,7 @@ class Catalogue:
         lines = []
         for kind in dict.fromkeys(kind for kind, _, _ in self._entries):
             entries = [(product, before) for other, product, before in self._entries if other == kind]
-            made = sum(_made_at(product) != before for product, before in entries)
+            made = sum(_made_at(product) not in (before, None) for product, before in entries)
             kept = sum(
                 _made_at(product) == before and self.is_current(product.outputs[0])
                 for product, before in entries

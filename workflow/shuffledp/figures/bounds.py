@@ -67,6 +67,6 @@ def draw_bounds(
             axis.set_xlabel(_NAMES[variable])
             axis.set_title(f"({name}) {_setting(next(iter(curves.values())), variable)}")
         axes[0].set_ylabel(r"central privacy $\epsilon$")
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2)
+        entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}
+        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)
     return figure

@@ -47,16 +47,19 @@ def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
 
     ``Figure`` is used without pyplot, so no window system is ever asked for.
     """
-    with files.replacing(pdf) as temporary:
-        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Producer": None})
-    with files.replacing(png) as temporary:
-        figure.savefig(temporary, format="png", metadata={"Software": None})
+    with style():
+        with files.replacing(pdf) as temporary:
+            about = {"CreationDate": None, "Creator": None, "Producer": None}
+            figure.savefig(temporary, format="pdf", metadata=about)
+        with files.replacing(png) as temporary:
+            figure.savefig(temporary, format="png", metadata={"Software": None})
 
 
 def power_of_ten(value: float) -> str:
     """Return a number for use inside mathtext: in powers of ten if it is 1000 or more, or below 0.001."""
+    value = float(f"{value:.3g}")
     if 1e-3 < abs(value) < 1e3 or value == 0:
-        return f"{value:.3g}"
+        return f"{value:g}"
     mantissa, exponent = f"{value:.2e}".split("e")
     factor = "" if float(mantissa) == 1 else rf"{float(mantissa):g} \cdot "
     return f"{factor}10^{{{int(exponent)}}}"

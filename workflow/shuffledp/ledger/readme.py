@@ -41,7 +41,7 @@ def with_ledger(text: str, ledger: pd.DataFrame) -> str:
     """
     block = f"{BEGIN}\n{render(ledger)}\n{END}"
     if BEGIN not in text and END not in text:
-        return f"{text}{block}\n"
+        return f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{block}\n"
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

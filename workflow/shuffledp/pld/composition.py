@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,11 +32,17 @@ _PRUNED = 1e-12
 _SPECK = 1e-25  # mass that a bound adds instead of looking at it
 _SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is used
 _OVERSAMPLING = 32  # how much finer the grid of frequencies is than the lattice needs
-_LARGEST_TILT = 1e4
+_ACCURATE = 1e-6  # error budget over value up to which a contour is used for another eps than its own
+_MOST_FREQUENCIES = 2**20
+_TILTS = (1e-4, 1e6)  # range of tilts, in inverse standard deviations
 _WINDOW = 40.0  # standard deviations of the tilted sum
+_FOLDED = 90.0  # inverse tilts: half of that in nats is what folded mass is weighed down by
 _NEGLIGIBLE = 75.0  # nats
 _CUTOFFS = (1.15, 1.4, 1.8, 2.5, 4.0)  # frequencies tried, in those where a normal law is negligible
-_FEWEST_DEVIATIONS = 2.0  # least tilt, in inverse standard deviations: keeps folded mass small
+
+
+class LatticeTooFineError(ArithmeticError):
+    """The sum spreads over more lattice points than memory and time allow: a coarser step is needed."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,9 @@ class ErrorBudget:
     def total(self) -> float:
         """The sum of all."""
         return self.folded + self.frequencies + self.rounding
+
+
+_NO_ERROR = ErrorBudget(0.0, 0.0, 0.0)
 
 
 class _Tilted:
@@ -147,7 +156,7 @@ class _Contour:
         """Choose the window's length and bound the tilted mass outside it (Chernoff, both sides)."""
         lowest = sum(float(lattice.loss.min()) * rounds for lattice, rounds in phases)
         highest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in phases)
-        length = max(_WINDOW * self.deviation, 4 * self._step)
+        length = max(_WINDOW * self.deviation, _FOLDED / self.theta, 4 * self._step)
         shifts = np.array([3.0, 6.0, 10.0]) / max(self.deviation, self._step)
         moments = {
             sign: [_log_moment(phases, self.theta + sign * shift) for shift in shifts] for sign in (1, -1)
@@ -180,6 +189,10 @@ class _Contour:
             if bound < -_NEGLIGIBLE:
                 count, self.log_left_out = enough, bound
                 break
+        if count > _MOST_FREQUENCIES:
+            raise LatticeTooFineError(
+                f"{count} frequencies are needed, {_MOST_FREQUENCIES} at most are supported"
+            )
         self._omega = 2 * math.pi * np.arange(count) / self.window
         self._log_power = np.zeros(count, dtype=np.complex128)
         self._relative = np.zeros(count)
@@ -210,13 +223,16 @@ class _Contour:
         z = theta + 1j * self._omega
         # the sum over lattice points l >= first of (1 - e^{eps - l}) e^{-z (l - first)}
         weight = -math.expm1(-rise) + np.exp(-(z + 1) * step) * math.expm1(step - rise)
-        weight = weight / (np.expm1(-z * step) * np.expm1(-(z + 1) * step))
+        poles = np.expm1(-z * step) * np.expm1(-(z + 1) * step)
+        weight = weight / poles
         power = np.exp(self._log_power)
         turn = np.exp(1j * self._omega * (self.mean - first))
         front = math.exp(min(self.log_moment - theta * first, 700.0)) / self.points
         value = front * float(np.sum(self._multiplicity * (power * turn * weight).real))
         sizes = self._multiplicity * np.abs(power * weight)
         rounding = front * float(np.sum(sizes * (self._moment_error + self._relative + 64 * EPSILON)))
+        # the distance of eps from the lattice point is known to the digits of eps
+        rounding += front * 4 * EPSILON * eps * float(np.sum(self._multiplicity * np.abs(power / poles)))
         largest_weight = 2 / -math.expm1(-theta * step)
         frequencies = front * self.points * math.exp(self.log_left_out) * largest_weight
         beyond = math.exp(-theta * (self.mean + self.window / 2 - first)) + math.exp(self.log_outside)
@@ -231,6 +247,27 @@ def _log_moment(phases: Sequence[tuple[Lattice, int]], theta: float) -> float:
     )
 
 
+def _on_one_step(phases: list[tuple[Lattice, int]]) -> list[tuple[Lattice, int]]:
+    """Express all lattices in the smallest of their steps.
+
+    Raises:
+        ValueError: a step is no multiple of the smallest.
+    """
+    if not phases:
+        return phases
+    base = min(lattice.step for lattice, _ in phases)
+    common = []
+    for lattice, rounds in phases:
+        ratio = round(lattice.step / base)
+        if abs(lattice.step / base - ratio) > 1e-9:
+            raise ValueError(
+                f"phases must have steps that are multiples of the smallest, got step={lattice.step!r} and "
+                f"{base!r}; round all phases with one step"
+            )
+        common.append((Lattice(base, lattice.index * ratio, lattice.mass, lattice.infinite), rounds))
+    return common
+
+
 class Composition:
     """The sum of the privacy losses of all rounds, and what it says of epsilon and delta.
 
@@ -242,8 +279,9 @@ class Composition:
 
     def __init__(self, phases: Sequence[tuple[Lattice, int]], *, bound: str) -> None:
         self.bound = checks.choice("bound", bound, ("upper", "lower"))
-        self.phases = [(lattice, rounds) for lattice, rounds in phases if rounds > 0]
-        self.largest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in self.phases)
+        self.phases = _on_one_step([(lattice, rounds) for lattice, rounds in phases if rounds > 0])
+        largest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in self.phases)
+        self.largest = largest * (1 + 4 * EPSILON) if largest > 0 else largest
         log_kept = sum(math.log1p(-lattice.infinite) * rounds for lattice, rounds in self.phases)
         self.infinite = -math.expm1(log_kept)
         self._latest: _Contour | None = None
@@ -258,32 +296,48 @@ class Composition:
         variance = sum(_Tilted(*phase, 0.0).variance * phase[1] for phase in self.phases)
         return max(math.sqrt(variance), 1e-3 * self.phases[0][0].step)
 
-    def _contour_at(self, eps: float) -> _Contour:
-        """A contour whose law has its mean near eps, or a little above where eps lies below the bulk."""
-        if self._latest is not None and self._latest.covers(eps):
-            return self._latest
+    def _saddle(self, theta: float) -> tuple[float, float]:
+        """The eps whose integral over frequencies is smallest along the tilt theta, and log delta there.
+
+        delta(eps) is an integral of e^{K(z) - z eps} / (z (z + 1)) over z = theta + i omega, K the log of the
+        generating function of S. Its size along the line is least where the derivative of the exponent,
+        poles included, is 0; second-order expansion around that gives delta to some per cent.
+        """
+        parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in self.phases]
+        moment = sum(part.log_moment * part.rounds for part in parts)
+        slope = sum(part.mean * part.rounds for part in parts)
+        curvature = sum(part.variance * part.rounds for part in parts)
+        eps = slope - 1 / theta - 1 / (1 + theta)
+        curvature += 1 / theta**2 + 1 / (1 + theta) ** 2
+        return eps, moment - theta * eps - math.log(theta * (1 + theta)) - 0.5 * math.log(
+            2 * math.pi * curvature
+        )
+
+    def _tilt(self, is_low: Callable[[float, float], bool]) -> float:
+        """The least tilt, to 1%, whose eps and log delta do not satisfy ``is_low``."""
         spread = self._spread()
-        low, high = _FEWEST_DEVIATIONS / spread, _FEWEST_DEVIATIONS / spread
-
-        def mean(theta: float) -> float:
-            return sum(_Tilted(*phase, theta).mean * phase[1] for phase in self.phases)
-
-        while mean(high) < eps and high < _LARGEST_TILT / spread:
-            high *= 2
-        for _ in range(40):
-            if high - low < 1e-3 * high:
-                break
+        low, high = _TILTS[0] / spread, _TILTS[1] / spread
+        while high > 1.01 * low:
             middle = math.sqrt(low * high)
-            low, high = (middle, high) if mean(middle) < eps else (low, middle)
-        self._latest = _Contour(self.phases, high)
+            low, high = (middle, high) if is_low(*self._saddle(middle)) else (low, middle)
+        return high
+
+    def _contour_at(self, eps: float) -> _Contour:
+        """A contour fit for this eps: the latest one, if eps is well inside its window."""
+        if self._latest is None or not self._latest.covers(eps):
+            self._latest = _Contour(self.phases, self._tilt(lambda found, _: found < eps))
         return self._latest
 
     def delta_with_errors(self, eps: float) -> tuple[float, ErrorBudget]:
         """Return delta at eps, on the safe side, and the bounds on its errors."""
         eps = checks.real("eps", eps, at_least=0.0)
         if eps >= self.largest:
-            return 0.0, ErrorBudget(0.0, 0.0, 0.0)
+            return self._safe(0.0, _NO_ERROR), _NO_ERROR
         value, budget = self._contour_at(eps).delta(eps)
+        if not budget.total < _ACCURATE * value:
+            # a contour that served another eps may be too far from its saddle for this one
+            self._latest = None
+            value, budget = self._contour_at(eps).delta(eps)
         return self._safe(value, budget), budget
 
     def delta(self, eps: float) -> float:
@@ -293,11 +347,15 @@ class Composition:
     def epsilon(self, delta: float) -> float:
         """Return epsilon at delta in [0, 1): an upper or a lower bound, as ``bound`` says; never below 0."""
         delta = checks.probability("delta", delta, zero=True)
+        if self.bound == "upper" and self.infinite > delta:
+            return math.inf
         if not self.phases or self.largest <= 0:
             return 0.0
         if delta == 0:
             return self.largest
-        self._latest = _Contour(self.phases, self._tilt_for(delta))
+        target = math.log(delta)
+        tilt = self._tilt(lambda eps, log_delta: eps < 0 or log_delta > target)
+        self._latest = _Contour(self.phases, tilt)
 
         def excess(eps: float) -> float:
             return math.log(max(self.delta(eps), 1e-320)) - math.log(delta)
@@ -311,7 +369,10 @@ class Composition:
             low, high = max(low - 2 * step, 0.0), low
         if low == 0 and excess(0.0) <= 0:
             return 0.0
-        root = float(optimize.brentq(excess, low, high, xtol=1e-13 * high, rtol=1e-12))
+        if excess(low) <= 0 or excess(high) > 0:  # delta jumps at an end of the interval
+            root = low if excess(low) <= 0 else high
+        else:
+            root = float(optimize.brentq(excess, low, high, xtol=1e-13 * high, rtol=1e-12))
         return self._settle(root, delta)
 
     def _settle(self, root: float, delta: float) -> float:
@@ -324,26 +385,3 @@ class Composition:
                 return min(candidate, self.largest)
             shift *= 2
         raise ArithmeticError(f"no epsilon could be certified at delta={delta:g}")
-
-    def _tilt_for(self, delta: float) -> float:
-        """The tilt at which the saddle-point approximation of delta at the tilted mean is ``delta``."""
-        spread = self._spread()
-
-        def log_delta(theta: float) -> float:
-            parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in self.phases]
-            moment = sum(part.log_moment * part.rounds for part in parts)
-            mean = sum(part.mean * part.rounds for part in parts)
-            deviation = math.sqrt(sum(part.variance * part.rounds for part in parts))
-            front = theta * (theta + 1) * max(deviation, self.phases[0][0].step) * math.sqrt(2 * math.pi)
-            return moment - theta * mean - math.log(front)
-
-        low, high = _FEWEST_DEVIATIONS / spread, _LARGEST_TILT / spread
-        target = math.log(delta)
-        if log_delta(low) < target:
-            return low
-        for _ in range(40):
-            if high - low < 1e-3 * high:
-                break
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if log_delta(middle) > target else (low, middle)
-        return high

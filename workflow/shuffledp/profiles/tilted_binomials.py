@@ -54,20 +54,29 @@ class TiltedBinomials:
         """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error.
 
         With m the least a for which P exceeds e^eps Q, a part contributes, for eps >= 0,
-        (1 + e^eps) (b m/N pmf(m) - tanh(eps/2) P[a >= m]); negative eps follow from the symmetry.
+        (1 + e^eps) (b m/N pmf(m) - tanh(eps/2) P[a >= m]), or the same ordered by powers of e^eps where that
+        is large; negative eps follow from the symmetry.
         """
         size = np.abs(eps)[:, None]
-        n, tilt = np.maximum(self.counts, 1.0), self.tilts
+        n, tilt, gap = np.maximum(self.counts, 1.0), self.tilts, self.gaps
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(tilt > 0, np.tanh(size / 2) / tilt, np.inf)
-        reached = (ratio < 1) & (self.counts >= 1)
-        m = np.clip(np.floor(n * (1 + np.minimum(ratio, 1.0)) / 2) + 1, 1, n)
-        first = tilt * m / n * np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
-        second = np.tanh(size / 2) * special.betainc(m, n - m + 1, 0.5)
-        parts = np.where(reached, np.maximum(first - second, 0.0), 0.0)
-        scale = np.exp(size[:, 0]) + 1
-        value = scale * (parts @ self.weights)
-        error = scale * (np.where(reached, first + second, 0.0) @ self.weights) * 64 * numerics.EPSILON
+            # 1 - tanh(eps/2)/b, of which the share of coins on the other side may be half
+            slack = np.where(tilt > 0, (2 * special.expit(-size) - gap) / tilt, -1.0)
+        reached = (slack > 0) & (self.counts >= 1)
+        m = np.clip(n - np.ceil(n * np.maximum(slack, 0.0) / 2) + 1, 1, n)
+        point = m / n * np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
+        tail = special.betainc(m, n - m + 1, 0.5)
+        growth = np.exp(size)
+        small = (1 + growth) * (tilt * point - np.tanh(size / 2) * tail)
+        large = growth * ((point - tail) - gap * point) + (tilt * point + tail)
+        parts = np.where(reached, np.maximum(np.where(size < 1, small, large), 0.0), 0.0)
+        value = parts @ self.weights
+        sizes = np.where(
+            size < 1,
+            (1 + growth) * (tilt * point + tail),
+            growth * (np.abs(point - tail) + gap * point) + tail,
+        )
+        error = (np.where(reached, sizes, 0.0) @ self.weights) * 64 * numerics.EPSILON
         negative = eps < 0
         mirrored = -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * value
         return np.where(negative, mirrored, value), np.where(negative, error + 4 * numerics.EPSILON, error)

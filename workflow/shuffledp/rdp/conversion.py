@@ -131,9 +131,11 @@ class _Curve:
         at_orders = lemma.floor(self.orders, self.orders, self.values)
         best = int(np.argmin(at_orders))
         value, order = float(at_orders[best]), float(self.orders[best])
-        known = self.orders[np.isfinite(self.values)]
-        if known.size > 1:
-            g = (known - 1) * self.values[np.isfinite(self.values)]
+        with np.errstate(over="ignore"):
+            g = (self.orders - 1) * self.values
+        finite = np.isfinite(g)
+        if np.count_nonzero(finite) > 1:
+            known, g = self.orders[finite], g[finite]
             values, orders = lemma.along_chord(known[:-1], known[1:], g[:-1], g[1:])
             best = int(np.argmin(values))
             if float(values[best]) < value:
@@ -147,9 +149,9 @@ class _Curve:
         if a.size < 3:
             return floor
         g = (self.orders - 1) * self.values
-        with np.errstate(invalid="ignore"):  # inf - inf, where the curve is infinite: not called convex
+        with np.errstate(invalid="ignore"):  # inf - inf, where the curve is infinite
             slopes = np.diff(g) / (b - a)
-            convex = np.diff(slopes) >= 0
+            convex = (np.diff(slopes) >= 0) & np.isfinite(slopes[1:])
         inner = np.nonzero(convex[:-1] & convex[1:])[0] + 1
         a, b, width = a[inner], b[inner], (b - a)[inner]
         g_a, g_b = g[inner], g[inner + 1]
@@ -216,7 +218,9 @@ def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1) -> Conve
 
     Returns:
         A ``Conversion``: value (never below 0), order, on_edge. The value is an upper bound if the curve
-        is one, and never larger than Lemma 1 at any whole order in 2..2^20. If the curve is a lower bound
+        is one. It is never larger than Lemma 1 at any whole order in 2..2^20 if (order - 1) rdp(order) is
+        convex, as it is for every bound here; for another curve a better order may be missed between orders
+        that look convex. If the curve is a lower bound
         at whole orders, the value bounds from below what Lemma 1 can give any upper bound known at whole
         orders.
 

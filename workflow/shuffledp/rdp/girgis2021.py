@@ -49,7 +49,8 @@ def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | Floa
 
     Returns:
         zeta(alpha)^alpha, an upper bound over all eps0-LDP randomisers and all triples of neighbouring
-        data sets; of the shape of ``order``. It can overflow to inf at orders where the bound exceeds 1e308.
+        data sets; of the shape of ``order``. Beyond the range of float64 it is inf, or the smallest positive
+        number.
 
     Raises:
         ValueError: an argument is out of range.
@@ -61,7 +62,9 @@ def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | Floa
     few = orders * numerics.log_sinh_gap(eps0) + _log_few_clones(k, eps0)
     with np.errstate(over="ignore"):
         value = np.exp(np.logaddexp(_log_ternary_centre(orders, k, eps0), few))
-    return checks.like_input(value * (1 + numerics.OUTWARD))
+    return checks.like_input(
+        np.maximum(value * (1 + numerics.OUTWARD), np.finfo(np.float64).smallest_subnormal)
+    )
 
 
 def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:

@@ -42,9 +42,10 @@ def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | F
     def log_coefficient(i: FloatArray) -> FloatArray:
         return np.log(i) + special.gammaln(i / 2) + i / 2 * log_base
 
-    # The sum grows faster than any power; once its last term alone is above what eps0 gives, it is capped.
+    # The sum grows faster than any power; once its last term (from order 3 on there is one) alone is above
+    # what eps0 gives, it is capped.
     value = np.full(flat.shape, eps0)
-    uncapped = np.nonzero(log_coefficient(flat) < (flat - 1) * eps0)[0]
+    uncapped = np.nonzero((flat < 3) | (log_coefficient(flat) < (flat - 1) * eps0))[0]
     left = flat[uncapped]
     log_sum = special.logsumexp(
         [

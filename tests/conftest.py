@@ -1,0 +1,55 @@
+"""What all tests share: where the checkout is, what git tracks in it, and the shipped configuration."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shuffledp import config
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def git_files(*options):
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", *options], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return sorted({name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()})
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The checkout that the tests are part of."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tracked():
+    """Every file that git tracks, relative to the checkout."""
+    return git_files()
+
+
+@pytest.fixture(scope="session")
+def working_files():
+    """Every file that git tracks or would track, relative to the checkout: what a commit would hold."""
+    return git_files("--cached", "--others", "--exclude-standard")
+
+
+@pytest.fixture
+def in_root(monkeypatch):
+    """Products name their files relative to the checkout, as the workflow does."""
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    """The settings of config/config.yaml."""
+    return config.load([ROOT / "config/config.yaml"])
+
+
+def pytest_generate_tests(metafunc):
+    if "shipped_figure" in metafunc.fixturenames:
+        figures = config.load([ROOT / "config/config.yaml"]).bounds
+        metafunc.parametrize(
+            "shipped_figure", figures, ids=[figure.name for figure in figures], scope="session"
+        )

@@ -1,0 +1,167 @@
+"""Captions are made from the resolved configuration, so that they cannot disagree with what is drawn."""
+
+import copy
+
+import docutils.core
+import docutils.utils
+import jinja2
+import pytest
+import yaml
+
+from shuffledp import accountants, config, tables
+from shuffledp.figures import products
+from shuffledp.figures.captions import render_caption, render_gallery, short
+
+SHORT = [
+    (0, "0"),
+    (1, "1"),
+    (0.5, "0.5"),
+    (2.0, "2"),
+    (100.0, "100"),
+    (1000.0, "1000"),
+    (1259.0, "1259"),
+    (1e4, "1e4"),
+    (1e5, "1e5"),
+    (2.5e6, "2.5e6"),
+    (1e-2, "0.01"),
+    (1e-3, "1e-3"),
+    (1e-8, "1e-8"),
+    (1.5e-12, "1.5e-12"),
+    (-1e5, "-1e5"),
+    (-0.25, "-0.25"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), SHORT)
+def test_numbers_are_written_as_people_do(value, text):
+    assert short(value) == text
+    assert float(short(value)) == value
+
+
+@pytest.fixture
+def template(root):
+    return root / "workflow/report/bounds.rst"
+
+
+def caption_of(template, figure):
+    return render_caption(template, {"caption": products.caption(figure)})
+
+
+def document_of(text):
+    """Parse reStructuredText; anything that its author should be warned of is an error."""
+    return docutils.core.publish_doctree(
+        text, settings_overrides={"halt_level": docutils.utils.Reporter.WARNING_LEVEL, "report_level": 5}
+    )
+
+
+def test_a_caption_says_what_is_drawn(template, shipped_figure):
+    text = caption_of(template, shipped_figure)
+    assert "{{" not in text
+    assert "{%" not in text
+    assert shipped_figure.settings["shows"] in text
+    for choice in shipped_figure.settings["choices"]:
+        assert choice in text
+    for curve in shipped_figure.curves:
+        line = next(line for line in text.split("\n") if line.startswith(f"- Panel {curve.panel}: "))
+        first, last = short(curve.values[0]), short(curve.values[-1])
+        assert f"epsilon against {curve.variable}, {len(curve.values)} points from {first} to {last}" in line
+        for name, value in curve.fixed:
+            assert f"{name} = {short(value)}" in line
+    for curve in shipped_figure.drawn:
+        entry = accountants.get(curve.accountant)
+        line = next(line for line in text.split("\n") if f"``{entry.name}``" in line)
+        for words in (f"{entry.kind} bound", entry.citation, entry.theorem, entry.note):
+            assert words in line
+    undrawn = {curve.accountant for curve in shipped_figure.curves} - {
+        curve.accountant for curve in shipped_figure.drawn
+    }
+    for name in undrawn:
+        assert f"``{name}``" not in text
+
+
+def test_a_caption_follows_the_configuration(template, root):
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    changed = copy.deepcopy(raw)
+    figure = changed["bounds"]["girgis2021"]["fig2"]
+    figure["panels"]["a"].update(eps0=0.75)
+    figure["delta"] = "1e-7"
+    changed["styles"]["girgis2021-upper"] = {"color": "#000000", "line": "solid", "label": "our bound"}
+    before, after = (
+        caption_of(template, config.resolve(version).figure("girgis2021", "fig2"))
+        for version in (raw, changed)
+    )
+    assert "eps0 = 2, delta = 1e-8" in before
+    assert "eps0 = 0.75, delta = 1e-7" in after
+    assert "1e-8" not in after.partition("Chosen here")[0]
+    assert "- our bound (``girgis2021-upper``" in after
+
+
+def test_captions_without_choices_claim_none(template, shipped):
+    about = products.caption(shipped.bounds[0])
+    text = render_caption(template, {"caption": {**about, "choices": []}})
+    assert "Chosen here" in caption_of(template, shipped.bounds[0])
+    assert "Chosen here" not in text
+
+
+@pytest.mark.parametrize(
+    "placeholder", ["{{ snakemake.params.caption.pannels }}", "{{ snakemake.params.captoin }}"]
+)
+def test_a_misspelt_placeholder_is_an_error(tmp_path, shipped, placeholder):
+    template = tmp_path / "caption.rst"
+    template.write_text(f"Words. {placeholder}\n")
+    with pytest.raises(jinja2.UndefinedError, match=r"pannels|captoin"):
+        render_caption(template, {"caption": products.caption(shipped.bounds[0])})
+
+
+@pytest.mark.usefixtures("in_root")
+def test_tracked_gallery_is_current(root, shipped):
+    product = products.gallery(shipped, root / "workflow/report")
+    page = (root / product.outputs[0]).read_text(encoding="utf-8")
+    assert page == render_gallery(product.parameters["entries"])
+    assert product.is_current()
+
+
+def test_gallery_is_a_page_with_every_figure(root, shipped):
+    page = root / shipped.figures / "README.rst"
+    document = document_of(page.read_text(encoding="utf-8"))
+    pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]
+    assert pictures == [f"{figure.paper}/{figure.name}.png" for figure in shipped.bounds]
+    for picture in pictures:
+        assert (page.parent / picture).is_file()
+    titles = [node.astext() for node in document.findall(lambda node: node.tagname == "title")]
+    assert titles == ["Figures", *(f"{figure.paper}, {figure.name}" for figure in shipped.bounds)]
+
+
+def test_caption_of_the_claims_is_a_page(root):
+    assert document_of((root / "workflow/report/claims.rst").read_text(encoding="utf-8")).astext()
+
+
+# What the captions say in words of the curves, checked on the curves
+
+
+@pytest.fixture
+def amplified(root):
+    def read(figure, panel):
+        table = tables.read_table(root / f"results/girgis2021/{figure}/{panel}/feldman2021-strong.csv")
+        return table["amplified"] == 1, table
+
+    return read
+
+
+@pytest.mark.parametrize("panel", ["a", "c"])
+def test_figure_2_says_where_the_closed_form_fails(amplified, panel):
+    assert not amplified("fig2", panel)[0].any()
+    assert amplified("fig2", "b")[0].all()
+
+
+@pytest.mark.parametrize("panel", ["a", "b", "c"])
+def test_figure_5_says_that_shuffling_is_not_shown_to_amplify(amplified, panel):
+    assert not amplified("fig5", panel)[0].any()
+
+
+def test_figure_4_says_up_to_where_the_closed_form_holds(amplified):
+    holds, table = amplified("fig4", "a")
+    last = table.loc[holds, "rounds"].max()
+    first_without = table.loc[~holds, "rounds"].min()
+    assert last < first_without, "it holds up to a point and fails from there on"
+    assert last / 1.3 < 2e4 < first_without * 1.3

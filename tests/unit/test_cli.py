@@ -1,0 +1,510 @@
+"""The command line: what it prints, what it refuses, and how little it loads before it knows what to do."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import shuffledp
+from shuffledp import accountants, calibration, cli
+from shuffledp.accountants import registry
+
+SYSTEM = {"--clients": "1e4", "--per-round": "1e2"}
+EPSILON = {**SYSTEM, "--eps0": "1", "--rounds": "2e2", "--delta": "1e-6"}
+DELTA = {**SYSTEM, "--eps0": "1", "--rounds": "200", "--eps": "0.15"}
+CALIBRATE = {**SYSTEM, "--target-eps": "0.5", "--delta": "1e-6", "--rounds": "200"}
+SETTING = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
+COMMANDS = {"epsilon": EPSILON, "delta": DELTA, "calibrate": CALIBRATE}
+QUICK = ("--accountant", "girgis2021-upper")
+DESCRIPTION = {"name", "kind", "scope", "citation", "theorem", "needs", "label", "note"}
+HEAVY = {"numpy", "scipy", "pandas", "torch", "rich"}
+
+
+def words(options):
+    return [word for option in options.items() for word in option]
+
+
+def run(*arguments, expect=0):
+    result = CliRunner().invoke(cli.app, list(arguments))
+    assert result.exit_code == expect, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def shown(*arguments):
+    result = run(*arguments)
+    assert result.stderr == ""
+    return result.stdout
+
+
+def refusal(*arguments, expect=2):
+    """The one line that a refused command line gets."""
+    result = run(*arguments, expect=expect)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.endswith("\n")
+    return result.stderr.strip()
+
+
+def as_json(*arguments):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(shown(*arguments, "--json"), parse_constant=refuse)
+
+
+def fresh(*arguments, code="from shuffledp.cli import main; main()"):
+    """Run the command line in an interpreter of its own."""
+    return subprocess.run(
+        [sys.executable, *(["-c", code] if code else ["-m", "shuffledp"]), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+# --- epsilon
+
+
+@pytest.fixture(scope="module")
+def table():
+    return shown("epsilon", *words(EPSILON)).splitlines()
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return as_json("epsilon", *words(EPSILON))
+
+
+def test_epsilon_says_for_what(table):
+    assert table[0] == "n=10000, k=100, eps0=1, rounds=200, delta=1e-06"
+
+
+def test_epsilon_has_one_line_an_accountant(table):
+    rows = {line.split()[0]: line for line in table[3:-1]}
+    assert sorted(rows) == sorted(accountants.names())
+    for name, line in rows.items():
+        entry = accountants.get(name)
+        for text in (entry.kind, entry.citation, entry.theorem):
+            assert text in line
+        exact, printed = accountants.epsilon(name, **SETTING), float(line.split()[1])
+        assert printed == pytest.approx(exact, rel=1e-6)
+        assert printed >= exact if entry.kind == "upper" else printed <= exact
+
+
+def test_epsilon_has_the_tightest_first(everything):
+    entries = everything["accountants"]
+    kinds = [entry["kind"] for entry in entries]
+    assert kinds == sorted(kinds, reverse=True)  # upper, then lower
+    upper = [entry["epsilon"] for entry in entries if entry["kind"] == "upper"]
+    assert upper == sorted(upper)
+    lower = [entry for entry in entries if entry["kind"] == "lower"]
+    for scope in ("epsilon", "renyi"):
+        values = [entry["epsilon"] for entry in lower if entry["scope"] == scope]
+        assert values == sorted(values, reverse=True)
+    # what bounds Renyi accounting only comes after what bounds epsilon
+    assert [entry["scope"] for entry in lower] == sorted(entry["scope"] for entry in lower)
+
+
+def test_epsilon_ends_with_the_bracket(table):
+    bracket = accountants.bracket(**SETTING)
+    low, high, names, ratio = re.fullmatch(
+        r"epsilon in \[(.*), (.*)\] by (.*), ratio (.*)", table[-1]
+    ).groups()
+    assert float(low) <= bracket.lower < bracket.upper <= float(high)
+    assert float(low) == pytest.approx(bracket.lower, rel=1e-6)
+    assert float(high) == pytest.approx(bracket.upper, rel=1e-6)
+    assert names == " and ".join(bracket.names)
+    assert float(ratio) == pytest.approx(bracket.upper / bracket.lower, rel=1e-3)
+
+
+def test_epsilon_as_json(everything):
+    assert everything.keys() == {"setting", "accountants", "bracket"}
+    assert everything["setting"] == SETTING
+    assert {entry["name"] for entry in everything["accountants"]} == set(accountants.names())
+    for entry in everything["accountants"]:
+        assert entry.keys() == {*DESCRIPTION, "epsilon", "details"}
+        registered = accountants.get(entry["name"])
+        assert entry["details"] == registered.details(**SETTING)
+        assert entry["epsilon"] == entry["details"]["epsilon"]
+        assert (entry["theorem"], entry["needs"]) == (registered.theorem, list(registered.needs))
+    bracket = accountants.bracket(**SETTING)
+    assert everything["bracket"] == {
+        "lower": bracket.lower,
+        "upper": bracket.upper,
+        "ratio": bracket.upper / bracket.lower,
+        "names": {"lower": bracket.names[0], "upper": bracket.names[1]},
+    }
+
+
+def test_epsilon_by_one_accountant():
+    lines = shown("epsilon", *words(EPSILON), *QUICK).splitlines()
+    details = accountants.get("girgis2021-upper").details(**SETTING)
+    assert [line.split()[0] for line in lines[3:]] == ["girgis2021-upper", *list(details)[1:]]
+    assert f"order = {details['order']:g}" in lines
+    result = as_json("epsilon", *words(EPSILON), *QUICK)
+    assert [entry["name"] for entry in result["accountants"]] == ["girgis2021-upper"]
+    assert result["bracket"] is None
+
+
+def test_epsilon_of_pure_dp():
+    setting = {"--clients": "1e6", "--per-round": "1e3", "--eps0": "2", "--rounds": "10", "--delta": "0"}
+    result = as_json("epsilon", *words(setting))  # null for the theorems that have no answer
+    assert {entry["details"]["theorem_epsilon"] for entry in result["accountants"]} == {None}
+    for entry in result["accountants"]:
+        assert entry["epsilon"] == pytest.approx(0.0636873, abs=5e-8)  # hard case A6
+    assert "epsilon in [0.06368732, 0.06368733] by" in shown("epsilon", *words(setting))
+    lines = shown("epsilon", *words(setting), *QUICK).splitlines()
+    assert lines[-1] == "theorem_epsilon = inf"
+
+
+def test_epsilon_without_rounds_costs_nothing():
+    options = {**EPSILON, "--rounds": "0"}
+    assert shown("epsilon", *words(options)).splitlines()[-1].startswith("epsilon in [0, 0] by ")
+    assert as_json("epsilon", *words(options))["bracket"]["ratio"] is None
+
+
+def test_the_readme_setting():
+    options = {"--clients": "1e6", "--per-round": "1e3", "--eps0": "2", "--rounds": "1e5", "--delta": "1e-8"}
+    assert re.search(r"^girgis2021-upper +1\.040219 +upper", shown("epsilon", *words(options), *QUICK), re.M)
+
+
+# --- delta
+
+
+def test_delta_is_on_the_safe_side():
+    lines = shown("delta", *words(DELTA)).splitlines()
+    assert lines[0] == "n=10000, k=100, eps0=1, rounds=200"
+    printed = re.match(r"delta <= (\S+) at epsilon = 0\.15 by clones-pld \[upper; .*Theorem", lines[1])[1]
+    assert accountants.epsilon("clones-pld", **{**SETTING, "delta": float(printed)}) <= 0.15
+    assert float(lines[2].removeprefix("epsilon at that delta: ")) <= 0.15
+
+
+def test_delta_of_a_lower_bound():
+    text = shown("delta", *words(DELTA), "--accountant", "rr2-lower")
+    printed = re.search(r"delta >= (\S+) at epsilon = 0\.15 by rr2-lower \[lower; ", text)[1]
+    assert accountants.epsilon("rr2-lower", **{**SETTING, "delta": float(printed)}) >= 0.15
+
+
+def test_delta_of_renyi_accounting_says_so():
+    assert "girgis2021-lower [lower (renyi);" in shown(
+        "delta", *words(DELTA), "--accountant", "girgis2021-lower"
+    )
+
+
+def test_delta_as_json():
+    result = as_json("delta", *words(DELTA), *QUICK)
+    assert result.keys() == {"setting", "accountant", "delta", "eps", "epsilon"}
+    assert result["accountant"].keys() == DESCRIPTION
+    setting = {name: SETTING[name] for name in ("n", "k", "eps0", "rounds")}
+    assert result["setting"] == setting
+    assert result["delta"] == calibration.delta_at("girgis2021-upper", eps=0.15, **setting)
+    assert result["epsilon"] == accountants.epsilon("girgis2021-upper", delta=result["delta"], **setting)
+    assert result["epsilon"] <= result["eps"] == 0.15
+
+
+@pytest.mark.parametrize(("eps", "delta"), [("1e3", "0"), ("1e-9", "1")])
+def test_delta_at_the_ends(eps, delta):
+    options = {"--clients": "9", "--per-round": "9", "--eps0": "5", "--rounds": "40", "--eps": eps}
+    text = shown("delta", *words(options), "--accountant", "feldman2021-advanced-noamp")
+    assert f"delta <= {delta} at epsilon = {float(eps):g} by" in text
+    result = as_json("delta", *words(options), "--accountant", "feldman2021-advanced-noamp")
+    assert result["delta"] == float(delta)
+    assert (result["epsilon"] is None) == (delta == "1")
+
+
+# --- calibrate
+
+B4 = {"--clients": "1e6", "--per-round": "1e3", "--target-eps": "1", "--delta": "1e-8"}
+
+
+def test_hard_case_b4():
+    lines = shown("calibrate", *words({**B4, "--rounds": "1e5"}), *QUICK).splitlines()
+    assert lines[1].startswith("eps0 <= 1.968160 keeps epsilon <= 1 by girgis2021-upper [upper; girgis2021: ")
+    assert lines[2] == "epsilon there: 0.9999998"
+
+
+def test_rounds_of_b4():
+    lines = shown("calibrate", *words({**B4, "--eps0": "1.96816"}), *QUICK).splitlines()
+    assert lines[1].startswith("rounds <= 100000 keeps epsilon <= 1 by girgis2021-upper")
+
+
+def test_calibrate_takes_the_tightest_accountant():
+    text = shown("calibrate", *words(CALIBRATE))
+    printed = float(re.search(r"eps0 <= (\S+) keeps epsilon <= 0\.5 by clones-pld ", text)[1])
+    assert accountants.epsilon("clones-pld", **{**SETTING, "eps0": printed}) <= 0.5
+    assert accountants.epsilon("clones-pld", **{**SETTING, "eps0": printed * (1 + 2e-6)}) > 0.5
+
+
+@pytest.mark.parametrize(("given", "value", "unknown"), [("rounds", "2e2", "eps0"), ("eps0", "1", "rounds")])
+def test_calibrate_as_json(given, value, unknown):
+    options = {**SYSTEM, "--target-eps": "0.5", "--delta": "1e-6", f"--{given}": value}
+    result = as_json("calibrate", *words(options), *QUICK)
+    assert result.keys() == {"setting", "accountant", "target_eps", unknown, "epsilon"}
+    assert result["accountant"]["name"] == "girgis2021-upper"
+    assert result["setting"] == {"n": 10_000, "k": 100, "delta": 1e-6, given: float(value)}
+    recomputed = accountants.epsilon("girgis2021-upper", **result["setting"], **{unknown: result[unknown]})
+    assert result["epsilon"] == recomputed <= result["target_eps"] == 0.5
+    assert type(result[unknown]) is (int if unknown == "rounds" else float)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"--accountant": "rr2-lower"},
+            "accountant must be an upper bound to keep a budget, got 'rr2-lower'",
+        ),
+        ({"--rounds": None}, "give one of --rounds (to find eps0) and --eps0 (to find rounds), got neither"),
+        ({"--eps0": "1"}, "give one of --rounds (to find eps0) and --eps0 (to find rounds), got both"),
+        ({"--rounds": "0"}, "--rounds must be a whole number >= 1 (1e6 will do), got '0'"),
+        ({"--target-eps": "0"}, "--target-eps must be a finite number > 0, got '0'"),
+        ({"--rounds": None, "--eps0": "9", "--per-round": "1e4"}, "one round at eps0=9 already costs 9 by"),
+        ({"--rounds": None, "--eps0": "0"}, "met by every number of rounds up to 1e+15"),
+    ],
+)
+def test_what_cannot_be_calibrated(options, message):
+    merged = {**CALIBRATE, "--accountant": "unshuffled-strong", **options}
+    given = {option: value for option, value in merged.items() if value is not None}
+    assert message in refusal("calibrate", *words(given))
+
+
+# --- accountants, version, help
+
+
+def test_the_accountants_are_listed():
+    lines = shown("accountants").splitlines()
+    assert lines[0].split() == ["name", "kind", "scope", "citation", "theorem", "needs"]
+    assert [line.split()[0] for line in lines[2:]] == accountants.names()
+    for line in lines[2:]:
+        entry = accountants.get(line.split()[0])
+        for text in (entry.kind, entry.scope, entry.citation, entry.theorem, ", ".join(entry.needs)):
+            assert text in line
+
+
+def test_the_accountants_as_json():
+    entries = as_json("accountants")
+    assert [entry["name"] for entry in entries] == accountants.names()
+    for entry in entries:
+        assert entry.keys() == DESCRIPTION
+        assert entry["note"] == accountants.get(entry["name"]).note
+
+
+def test_a_users_accountant_takes_part(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", {})
+    fields = {
+        "citation": "here [1]",
+        "theorem": "x in [0, 1]",
+        "label": "mine",
+        "needs": ("any",),
+        "note": "-",
+    }
+    for name, kind in (("mine", "estimate"), ("up", "upper"), ("low", "lower")):
+        register = registry.register(name=name, kind=kind, **fields)
+        register(lambda *, n, k, eps0, rounds, delta: {"epsilon": 1e-3 * rounds})
+    lines = shown("epsilon", *words(EPSILON)).splitlines()
+    assert [line.split()[0] for line in lines[3:-1]] == ["up", "mine", "low"]
+    assert "here [1]" in lines[3]  # brackets are no markup
+    assert "x in [0, 1]" in lines[3]
+    assert re.search(
+        r"delta ~ 1 at epsilon = 0\.15 by mine", shown("delta", *words(DELTA), "--accountant", "mine")
+    )
+
+
+def test_version():
+    assert shown("--version") == f"shuffledp {shuffledp.__version__}\n"
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+@pytest.mark.parametrize("command", [None, *COMMANDS, "accountants"])
+def test_help(command, option):
+    text = shown(*([command] if command else []), option)
+    assert text.startswith("Usage: ")
+    for name in COMMANDS.get(command, {}) if command else [*COMMANDS, "accountants"]:
+        assert name in text
+    assert "..." not in text.partition("\n")[2]  # the commands' summaries are not cut short
+
+
+def test_no_command_gets_help():
+    result = run(expect=2)
+    assert result.stdout == ""
+    assert "Commands:" in result.stderr
+
+
+# --- numbers and refusals
+
+
+@pytest.mark.parametrize("count", ["10000", "1e4", "1E4", "10000.0", "1_0000", " 1e4 ", "0.1e5"])
+def test_counts_may_be_written_as_one_likes(count):
+    options = {**EPSILON, "--clients": count}
+    setting = as_json("epsilon", *words(options), *QUICK)["setting"]
+    assert setting["n"] == 10_000
+    assert type(setting["n"]) is int
+
+
+def test_counts_beyond_double_precision_stay_exact():
+    assert cli._count("--clients", "9007199254740993", at_least=1) == 9007199254740993
+
+
+COUNTS = ["1.5", "-1", "nan", "inf", "-inf", "many", "", "1e999", "9" * 400, "1,000", "0x10"]
+REALS = ["-1", "nan", "inf", "two", "", "1e999"]
+REFUSED = {
+    "--clients": ([*COUNTS, "0"], "a whole number >= 1"),
+    "--per-round": ([*COUNTS, "0"], "a whole number >= 1"),
+    "--rounds": (COUNTS, "a whole number >= "),
+    "--eps0": (REALS, "a finite number >= 0"),
+    "--eps": (REALS, "a finite number >= 0"),
+    "--target-eps": ([*REALS, "0"], "a finite number > 0"),
+    "--delta": ([*REALS, "1", "2", "-1e-6"], "a number in [0, 1)"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_bad_numbers_are_refused_by_name(command):
+    for option in COMMANDS[command]:
+        values, wanted = REFUSED[option]
+        for value in values:
+            line = refusal(command, *words({**COMMANDS[command], option: value}))
+            assert line.startswith(f"Error: {option} must be {wanted}")
+            assert line.endswith(f"got {value!r}")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_more_clients_a_round_than_there_are(command):
+    line = refusal(command, *words({**COMMANDS[command], "--per-round": "10001"}))
+    assert line == "Error: --per-round must be at most --clients: a round cannot draw 10001 of 10000 clients"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_accountants_are_refused(command):
+    line = refusal(command, *words(COMMANDS[command]), "--accountant", "girgis2021-uper")
+    assert "unknown accountant 'girgis2021-uper': did you mean 'girgis2021-upper'? known are" in line
+    assert "unknown accountant ''" in refusal(command, *words(COMMANDS[command]), "--accountant", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["epsilom"], "No such command 'epsilom'"),
+        (["--verbose"], "No such option: --verbose"),
+        (["epsilon", "--client", "3"], "No such option: --client"),
+        (["epsilon", "extra", *words(EPSILON)], "extra"),
+        (["delta", "--eps"], "requires an argument"),
+        (["epsilon"], "Missing option '--clients'"),
+    ],
+)
+def test_usage_errors_are_one_line_too(arguments, message):
+    assert message in refusal(*arguments)
+
+
+def test_usage_errors_say_where_help_is():
+    assert refusal("epsilon").endswith("epsilon --help)")
+
+
+def test_numerics_that_give_up_are_named(monkeypatch):
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+
+    def give_up(**_):
+        raise ArithmeticError("no epsilon could be\ncertified")
+
+    fields = {"citation": "here", "theorem": "none", "label": "-", "needs": ("any",), "note": "-"}
+    registry.register(name="broken", kind="upper", **fields)(give_up)
+    line = refusal("epsilon", *words(EPSILON), expect=1)
+    assert line == "Error: broken: no epsilon could be certified; choose another by --accountant"
+    assert "could be certified" in refusal("delta", *words(DELTA), "--accountant", "broken", expect=1)
+
+
+# --- rounding for display
+
+
+@pytest.mark.parametrize(
+    ("value", "upper", "lower", "estimate"),
+    [
+        (0.1, "0.1", "0.1", "0.1"),
+        (12.0, "12", "12", "12"),
+        (0.12345674, "0.1234568", "0.1234567", "0.1234567"),
+        (1.00000001, "1.000001", "1", "1"),
+        (1.00000001e-9, "1.000001e-09", "1e-09", "1e-09"),
+        (0.0, "0", "0", "0"),
+        (math.inf, "inf", "inf", "inf"),
+    ],
+)
+def test_display_rounds_outwards(value, upper, lower, estimate):
+    assert [cli._shown(value, kind) for kind in ("upper", "lower", "estimate")] == [upper, lower, estimate]
+
+
+@pytest.mark.parametrize("value", [1.96816, 12.34567, 1e-8, 1.234567e-300, 0.0, 1.0, 0.9999999, 300.0])
+def test_answers_print_as_they_are(value):
+    assert float(cli._digits(value)) == value
+
+
+# --- in an interpreter of its own
+
+
+def test_as_a_module():
+    done = fresh("calibrate", *words({**B4, "--rounds": "1e5"}), *QUICK, code=None)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "eps0 <= 1.968160 keeps epsilon <= 1" in done.stdout
+
+
+def test_a_refusal_has_no_traceback():
+    done = fresh("epsilon", *words({**EPSILON, "--delta": "2"}), code=None)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "Error: --delta must be a number in [0, 1); 0 asks for pure DP, got '2'\n"
+
+
+def test_its_name_does_not_depend_on_how_it_was_started():
+    assert fresh("epsilon", code=None).stderr.endswith("(see shuffledp epsilon --help)\n")
+
+
+def test_a_closed_pipe_is_no_error_message():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        done = subprocess.run(
+            [sys.executable, "-m", "shuffledp", "accountants", "--json"],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["epsilon", "--help"],
+        ["--version"],
+        ["epsilon"],
+        ["epsilom"],
+        ["epsilon", *words({**EPSILON, "--delta": "2"})],
+        ["delta", *words({**DELTA, "--rounds": "1.5"})],
+        ["calibrate", *words({**CALIBRATE, "--per-round": "1e9"})],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_help_and_refusals_load_nothing_heavy(arguments):
+    code = (
+        "import sys\n"
+        "from shuffledp.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    print('\\nloaded', *{name.partition('.')[0] for name in sys.modules})\n"
+    )
+    loaded = set(fresh(*arguments, code=code).stdout.splitlines()[-1].split())
+    assert {"loaded", "typer", "shuffledp"} <= loaded
+    assert not loaded & HEAVY

@@ -1,0 +1,479 @@
+"""The configuration: what is shipped resolves, and a mistake is one ValueError that says where and what."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+import yaml
+
+from shuffledp import config, schema
+
+BASE = """\
+paths: {results: results, figures: figures, readme: README.md}
+styles:
+  girgis2021-upper: {color: "#0072b2", line: solid}
+  feldman2021-strong:
+    color: "#c0509e"
+    line: dotted
+    label: clones
+bounds:
+  paper:
+    fig1:
+      shows: What it shows.
+      delta: 1e-8
+      curves: [girgis2021-upper, feldman2021-strong]
+      undrawn: [girgis2021-lower]
+      panels:
+        a:
+          x: {variable: rounds, from: 10, to: 1e5, points: 5}
+          n: 1e6
+          k: 1e3
+          eps0: 2
+        b:
+          x:
+            variable: n
+            from: 1e4
+            to: 1e6
+            points: 3
+          k: 100
+          eps0: 0.5
+          rounds: 1e3
+          delta: 1e-6
+          undrawn: [feldman2021-advanced-noamp]
+"""
+PANEL_A, PANEL_B = "bounds.paper.fig1.panels.a", "bounds.paper.fig1.panels.b"
+# one panel in which everything but the x axis is fixed, to vary each variable in turn
+FIXED = {"n": 1e6, "k": 1e3, "eps0": 1, "rounds": 100, "delta": 1e-6}
+RANGES = {"n": (1e4, 1e6), "k": (10, 100), "eps0": (0.1, 2), "rounds": (10, 100), "delta": (1e-9, 1e-3)}
+
+
+def edited(old, new, text=BASE):
+    assert text.count(old) == 1, f"{old!r} must name one place"
+    return text.replace(old, new)
+
+
+def line_of(words, text):
+    """Return the number of the first line with ``words``."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if words in line)
+
+
+def line_of_edit(old, new):
+    """Return the number of the first line in which two texts differ."""
+    pairs = zip(old.splitlines(), new.splitlines(), strict=False)
+    return next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads one file a text, each laid over those before; they are called 0.yaml, 1.yaml, ..."""
+
+    def load_texts(*texts):
+        paths = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        return config.load(paths)
+
+    return load_texts
+
+
+@pytest.fixture
+def refusal(load):
+    def message(*texts):
+        with pytest.raises(ValueError) as caught:  # noqa: PT011  # the callers look at the message
+            load(*texts)
+        assert "Traceback" not in str(caught.value)
+        return str(caught.value)
+
+    return message
+
+
+def varying(variable, **changes):
+    """Return a raw configuration whose one panel varies ``variable``; a change of None drops the key."""
+    raw = copy.deepcopy(yaml.safe_load(BASE))
+    figure = raw["bounds"]["paper"]["fig1"]
+    del figure["delta"]
+    first, last = RANGES[variable]
+    panel = {**FIXED, "x": {"variable": variable, "from": first, "to": last, "points": 4}}
+    del panel[variable]
+    panel.update(changes)
+    figure["panels"] = {"a": {key: value for key, value in panel.items() if value is not None}}
+    return raw
+
+
+# What is shipped, and how it resolves
+
+
+@pytest.mark.parametrize("files", [["config.yaml"], ["config.yaml", "smoke.yaml"]], ids=" ".join)
+def test_shipped_configurations_resolve(root, files):
+    settings = config.load([root / "config" / name for name in files])
+    assert [figure.name for figure in settings.bounds] == ["fig2", "fig4", "fig5"]
+    for curve in settings.curves:
+        assert dict(curve.fixed)["delta"] == 1e-8
+        assert set(dict(curve.fixed)) | {curve.variable} == set(FIXED)
+        assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
+    curve = next(
+        curve for curve in settings.curves if curve.stem("r") == "r/girgis2021/fig2/a/girgis2021-upper"
+    )
+    assert dict(curve.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-8}
+    assert (curve.variable, curve.values[0], curve.values[-1]) == ("rounds", 10, 1e5)
+
+
+def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
+    smoke = config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
+    assert [curve.stem("") for curve in smoke.curves] == [curve.stem("") for curve in shipped.curves]
+    assert max(len(curve.values) for curve in smoke.curves) == 3
+    assert smoke.results != shipped.results
+    assert smoke.figures != shipped.figures
+    assert smoke.readme.startswith(f"{smoke.results}/"), "the README that is tracked stays as it is"
+
+
+def test_yaml_numbers_with_exponents_are_numbers(load):
+    for text in ("1e-8", "1E-8", "1.0e-08", "0.00000001", ".1e-7", "1.e-8", "+1e-8"):
+        settings = load(edited("delta: 1e-8", f"delta: {text}"))
+        assert dict(settings.curves[0].fixed)["delta"] == pytest.approx(1e-8, rel=1e-15, abs=0), text
+    settings = load(BASE)
+    assert settings.curves[0].values[-1] == 1e5
+    for value in dict(settings.curves[0].fixed).values():
+        assert type(value) is float
+
+
+def test_points_are_spaced_in_ratio_and_end_where_they_should():
+    raw = varying("eps0")
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": 0.1, "to": 0.3, "points": 7})
+    values = np.array(config.resolve(raw).curves[0].values)
+    assert (values[0], values[-1], values.size) == (0.1, 0.3, 7)
+    np.testing.assert_allclose(values[1:] / values[:-1], 3 ** (1 / 6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("variable", ["n", "k", "rounds"])
+def test_points_of_counts_are_whole_and_named_once(variable):
+    raw = varying(variable, **({"k": 1} if variable == "n" else {}))
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": 1, "to": 10, "points": 30})
+    assert config.resolve(raw).curves[0].values == tuple(map(float, range(1, 11)))
+
+
+def test_curves_are_those_named_and_only_the_named_are_drawn(load):
+    figure = load(BASE).figure("paper", "fig1")
+    by_panel = {
+        name: [(curve.accountant, curve.drawn) for curve in figure.curves if curve.panel == name]
+        for name in "ab"
+    }
+    drawn = [("girgis2021-upper", True), ("feldman2021-strong", True)]
+    assert by_panel["a"] == [*drawn, ("girgis2021-lower", False)]
+    assert by_panel["b"] == [*drawn, ("girgis2021-lower", False), ("feldman2021-advanced-noamp", False)]
+    assert [curve.drawn for curve in figure.drawn] == [True] * 4
+
+
+def test_defaults_are_filled_in(load):
+    figure = load(BASE).figure("paper", "fig1")
+    fixed = {curve.panel: dict(curve.fixed) for curve in figure.curves}
+    assert fixed["a"]["delta"] == 1e-8, "of the figure"
+    assert fixed["b"]["delta"] == 1e-6, "the panel's own"
+    assert figure.settings["choices"] == []
+    labels = {name: style["label"] for name, style in figure.settings["styles"].items()}
+    assert labels["feldman2021-strong"] == "clones"
+    assert labels["girgis2021-upper"].startswith("Theorem 1"), "of the registry"
+
+
+def test_later_files_are_laid_over_earlier_ones(load):
+    overlay = (
+        "bounds: {paper: {fig1: {delta: 1e-5, curves: [girgis2021-upper], panels: {a: {x: {points: 2}}}}}}"
+    )
+    figure = load(BASE, overlay).figure("paper", "fig1")
+    assert {curve.accountant for curve in figure.drawn} == {"girgis2021-upper"}, "lists are replaced"
+    first = figure.curves[0]
+    assert first.values == (10.0, 1e5)
+    assert dict(first.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-5}
+
+
+def test_an_unknown_figure_is_named(load):
+    settings = load(BASE)
+    with pytest.raises(ValueError, match="no figure 'fig9' of 'paper'"):
+        settings.figure("paper", "fig9")
+
+
+def test_resolving_leaves_its_argument_alone():
+    raw = yaml.safe_load(BASE)
+    before = copy.deepcopy(raw)
+    config.resolve(raw)
+    assert raw == before
+
+
+def test_the_product_of_a_curve_holds_all_that_decides_it(load):
+    curve = load(BASE).curves[0]
+    product = curve.product("results")
+    assert product.record == "results/paper/fig1/a/girgis2021-upper.json"
+    assert product.outputs == ("results/paper/fig1/a/girgis2021-upper.csv",)
+    assert product.parameters["variable"] == "rounds"
+    assert product.parameters["values"] == list(curve.values)
+    assert product.parameters["fixed"] == dict(curve.fixed)
+    assert product.parameters["accountant"]["name"] == "girgis2021-upper"
+    assert "color" not in repr(product.parameters), "looks recompute nothing"
+
+
+# Mistakes: the edit that makes one, the key that the message names, what it says. The line that it names is
+# that of the edit, unless a fourth entry gives other words to find it by.
+
+X = "x: {variable: rounds, from: 10, to: 1e5, points: 5}"
+MISTAKES = {
+    "misspelt key of a panel": ("eps0: 0.5", "epsO: 0.5", f"{PANEL_B}.epsO", "did you mean 'eps0'"),
+    "misspelt key of x": ("points: 3", "pionts: 3", f"{PANEL_B}.x.pionts", "did you mean 'points'"),
+    "misspelt key of a figure": (
+        "undrawn: [girgis2021-lower]",
+        "undrwan: [girgis2021-lower]",
+        "bounds.paper.fig1.undrwan",
+        "did you mean 'undrawn'",
+    ),
+    "misspelt key of a style": (
+        'color: "#c0509e"',
+        'colour: "#c0509e"',
+        "styles.feldman2021-strong.colour",
+        "did you mean 'color'",
+    ),
+    "misspelt key at the top": ("bounds:", "bound:", "bound", "did you mean 'bounds'"),
+    "key like no other": ("rounds: 1e3", "zzz: 1e3", f"{PANEL_B}.zzz", "known are x, n, k"),
+    "n of a word": ("n: 1e6", "n: many", f"{PANEL_A}.n", "'many' is not of type 'integer'"),
+    "n not whole": ("n: 1e6", "n: 10.5", f"{PANEL_A}.n", "10.5 is not of type 'integer'"),
+    "n of true": ("n: 1e6", "n: true", f"{PANEL_A}.n", "True is not of type 'integer'"),
+    "n of nothing": ("n: 1e6", "n:", f"{PANEL_A}.n", "None is not of type 'integer'"),
+    "k of 0": ("k: 1e3", "k: 0", f"{PANEL_A}.k", "0 is less than the minimum of 1"),
+    "negative T": ("rounds: 1e3", "rounds: -1", f"{PANEL_B}.rounds", "-1 is less than the minimum of 0"),
+    "negative eps0": ("eps0: 2", "eps0: -2", f"{PANEL_A}.eps0", "-2 is less than the minimum of 0"),
+    "eps0 of nan": ("eps0: 2", "eps0: .nan", f"{PANEL_A}.eps0", "nan"),
+    "eps0 of infinity": ("eps0: 2", "eps0: .inf", f"{PANEL_A}.eps0", "inf"),
+    "delta of 2": ("delta: 1e-6", "delta: 2", f"{PANEL_B}.delta", "maximum of 1"),
+    "delta of 1": ("delta: 1e-6", "delta: 1", f"{PANEL_B}.delta", "maximum of 1"),
+    "delta of 0": ("delta: 1e-6", "delta: 0", f"{PANEL_B}.delta", "minimum of 0"),
+    "negative delta": ("delta: 1e-6", "delta: -1e-6", f"{PANEL_B}.delta", "minimum of 0"),
+    "delta of nan": ("delta: 1e-6", "delta: .nan", f"{PANEL_B}.delta", "nan"),
+    "delta of infinity": ("delta: 1e-6", "delta: .inf", f"{PANEL_B}.delta", "inf"),
+    "delta of a figure": ("delta: 1e-8", "delta: 1.5", "bounds.paper.fig1.delta", "maximum of 1"),
+    "k above n": ("k: 1e3", "k: 1e7", f"{PANEL_A}.k", "k must be at most n"),
+    "k above the least n": ("k: 100", "k: 20000", f"{PANEL_B}.k", "n from 10000"),
+    "x backwards": ("from: 1e4", "from: 1e7", f"{PANEL_B}.x.from", "x.from must be less than x.to"),
+    "x of one value": ("from: 1e4", "from: 1e6", f"{PANEL_B}.x.from", "x.from must be less than x.to"),
+    "x from nan": ("from: 1e4", "from: .nan", f"{PANEL_B}.x.from", "nan"),
+    "x to nan": ("to: 1e6", "to: .nan", f"{PANEL_B}.x.to", "nan"),
+    "x to infinity": ("to: 1e6", "to: .inf", f"{PANEL_B}.x.to", "inf"),
+    "x from 0": ("from: 1e4", "from: 0", f"{PANEL_B}.x.from", "minimum of 0"),
+    "one point": ("points: 3", "points: 1", f"{PANEL_B}.x.points", "minimum of 2"),
+    "half a point": ("points: 3", "points: 2.5", f"{PANEL_B}.x.points", "not of type 'integer'"),
+    "x of a word": (X, "x: rounds", f"{PANEL_A}.x", "not of type 'object'"),
+    "no x": (X, "rounds: 5", PANEL_A, "'x' is a required property", "        a:"),
+    "unknown variable": ("variable: n", "variable: m", f"{PANEL_B}.x.variable", "'m' is not one of"),
+    "unknown curve": (
+        "[girgis2021-upper, ",
+        "[girgis2021-uper, ",
+        "bounds.paper.fig1.curves",
+        "did you mean 'girgis2021-upper'",
+    ),
+    "unknown undrawn": (
+        "[girgis2021-lower]",
+        "[girgis2021-lowr]",
+        "bounds.paper.fig1.undrawn",
+        "did you mean 'girgis2021-lower'",
+    ),
+    "unknown undrawn of a panel": (
+        "[feldman2021-advanced-noamp]",
+        "[feldman2021-advanced-noam]",
+        f"{PANEL_B}.undrawn",
+        "did you mean 'feldman2021-advanced-noamp'",
+    ),
+    "curve like no other": (
+        "[girgis2021-upper, ",
+        "[zzz, ",
+        "bounds.paper.fig1.curves",
+        "unknown accountant 'zzz': known are ",
+    ),
+    "drawn without a style": (
+        "[girgis2021-upper, ",
+        "[girgis2021ccs-wang2019, ",
+        "bounds.paper.fig1.curves",
+        "'girgis2021ccs-wang2019' is drawn here and has no entry under styles",
+    ),
+    "drawn twice": (
+        "feldman2021-strong]",
+        "girgis2021-upper]",
+        "bounds.paper.fig1.curves",
+        "['girgis2021-upper', 'girgis2021-upper'] has non-unique elements",
+    ),
+    "drawn and undrawn": (
+        "[girgis2021-lower]",
+        "[girgis2021-upper]",
+        "bounds.paper.fig1",
+        "'girgis2021-upper' is named twice",
+        "    fig1:",
+    ),
+    "drawn and undrawn in a panel": (
+        "[feldman2021-advanced-noamp]",
+        "[girgis2021-upper]",
+        "bounds.paper.fig1",
+        "'girgis2021-upper' is named twice",
+        "    fig1:",
+    ),
+    "curves of a word": (
+        "curves: [girgis2021-upper, feldman2021-strong]",
+        "curves: all",
+        "bounds.paper.fig1.curves",
+        "'all' is not of type 'array'",
+    ),
+    "colour by name": ('color: "#c0509e"', "color: pink", "styles.feldman2021-strong.color", "#rrggbb"),
+    "line of waves": ("line: dotted", "line: wavy", "styles.feldman2021-strong.line", "'wavy' is not one of"),
+    "name in capitals": ("fig1:", "Fig1:", "bounds.paper", "'Fig1' does not match", "  paper:"),
+    "absolute folder": ("{results: results", "{results: /results", "paths.results", "/results"),
+    "folder outside": ("{results: results", "{results: ../results", "paths.results", "../results"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_named_with_its_key_file_and_line(tmp_path, refusal, mistake):
+    old, new, key, says, *words = mistake
+    text = edited(old, new)
+    message = refusal(text)
+    assert message.startswith("configuration: ")
+    assert says in message
+    assert "\n" not in message
+    place = re.search(r"\(at (\S+), (\S+) line (\d+)\)$", message)
+    assert place, message
+    assert place[1] == key
+    assert place[2] == str(tmp_path / "0.yaml")
+    assert int(place[3]) == (line_of(words[0], text) if words else line_of_edit(BASE, text))
+
+
+def test_every_mistake_is_one():
+    """The text that the mistakes are edits of is free of any."""
+    config.resolve(yaml.safe_load(BASE))
+
+
+@pytest.mark.parametrize("variable", FIXED)
+def test_a_variable_is_fixed_or_varies(variable):
+    config.resolve(varying(variable))
+    with pytest.raises(ValueError, match=f"{variable} varies along x and cannot be fixed too; remove one"):
+        config.resolve(varying(variable, **{variable: FIXED[variable]}))
+
+
+@pytest.mark.parametrize("variable", FIXED)
+def test_each_other_variable_must_be_fixed(variable):
+    for lacking in set(FIXED) - {variable}:
+        with pytest.raises(ValueError, match=f"must fix {lacking}, since only {variable} varies"):
+            config.resolve(varying(variable, **{lacking: None}))
+
+
+@pytest.mark.parametrize(
+    ("variable", "first", "last", "says"),
+    [
+        ("k", 10, 1e7, "k must be at most n, got k up to 1e\\+07"),
+        ("n", 10, 1e7, "k must be at most n, got k up to 1000 and n from 10"),
+        ("delta", 1e-9, 2, "delta"),
+        ("k", 0.1, 10, "k"),  # rounds to 0 clients a round
+    ],
+)
+def test_no_point_of_a_curve_is_out_of_range(variable, first, last, says):
+    raw = varying(variable)
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": first, "to": last})
+    with pytest.raises(ValueError, match=f"^configuration: .*{says}"):
+        config.resolve(raw)
+
+
+OVERLAY = """\
+# a smaller version
+bounds:
+  paper:
+    fig1:
+      panels:
+        a:
+          x: {points: 3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("points: 3", "points: 1", "minimum of 2"),
+        ("points: 3", "pionts: 3", "unknown key 'pionts'"),
+        ("x: {points: 3}", "epsO: 3", "unknown key 'epsO'"),
+        ("x: {points: 3}", "k: 1e7", "k must be at most n"),
+    ],
+)
+def test_a_mistake_in_a_later_file_is_placed_there(tmp_path, refusal, old, new, says):
+    text = edited(old, new, OVERLAY)
+    message = refusal(BASE, text)
+    assert says in message
+    assert message.endswith(f"{tmp_path / '1.yaml'} line {line_of_edit(OVERLAY, text)})")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("points: 5", "pionts: 5", "unknown key 'pionts'"),
+        ("eps0: 2", "epsO: 2", "unknown key 'epsO'"),
+        ("k: 1e3", "k: 1e7", "k must be at most n"),
+        ("eps0: 0.5", "eps0: -1", "minimum of 0"),
+    ],
+)
+def test_a_mistake_in_an_earlier_file_is_placed_there(tmp_path, refusal, old, new, says):
+    text = edited(old, new)
+    message = refusal(text, OVERLAY)
+    assert says in message
+    assert message.endswith(f"{tmp_path / '0.yaml'} line {line_of_edit(BASE, text)})")
+
+
+# Files that cannot be configurations at all
+
+
+@pytest.mark.parametrize("text", ["a: [1", "a: b: c", "\ta: 1", "key: @"])
+def test_invalid_yaml_names_the_file_and_the_line(tmp_path, refusal, text):
+    message = refusal(BASE, f"paths:\n{text}\n")
+    assert message.startswith(f"configuration: {tmp_path / '1.yaml'} is not valid YAML: ")
+    assert re.search(r"line [23]\b", message)
+
+
+@pytest.mark.parametrize("text", ["- 1", "- ab", "word", "3"])
+@pytest.mark.parametrize("before", [[], [BASE]], ids=["alone", "laid over"])
+def test_yaml_of_no_mapping_is_named(tmp_path, refusal, before, text):
+    message = refusal(*before, text)
+    assert f"{len(before)}.yaml" in message
+    assert "mapping" in message or "keys" in message
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
+def test_an_empty_file_lacks_everything_or_changes_nothing(load, refusal, text):
+    assert "'paths' is a required property" in refusal(text)
+    assert load(BASE, text) == load(BASE)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    path = tmp_path / "nowhere.yaml"
+    with pytest.raises(ValueError, match=re.escape(str(path))):
+        config.load([path])
+
+
+# The page of keys
+
+
+def test_page_of_keys_is_current(root):
+    assert (root / "config/README.md").read_text(encoding="utf-8") == schema.key_table()
+
+
+def test_every_key_is_described():
+    rows = [line.split(" | ") for line in schema.key_table().splitlines() if line.startswith("| `")]
+    assert len(rows) > 20
+    for key, meaning, values in rows:
+        assert len(meaning.split()) >= 2, f"{key} lacks a description in the schema"
+        assert values.removesuffix(" |").strip(), key
+
+
+def test_page_of_keys_has_every_key_of_the_shipped_configuration(root):
+    rows = {line.split("`")[1] for line in schema.key_table().splitlines() if line.startswith("| `")}
+    patterns = [re.sub(r"<\w+>", r"[^.]+", row.replace(".", r"\.")) for row in rows]
+
+    def keys(node, prefix=""):
+        for name, value in node.items() if isinstance(node, dict) else ():
+            yield f"{prefix}{name}"
+            yield from keys(value, f"{prefix}{name}.")
+
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    assert len(list(keys(raw))) > 50
+    for key in keys(raw):
+        assert any(re.fullmatch(pattern, key) for pattern in patterns), key

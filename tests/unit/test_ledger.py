@@ -1,0 +1,244 @@
+"""The ledger follows from the tracked curves, and each verdict from its inputs."""
+
+import importlib
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shuffledp import ledger, tables
+from shuffledp.ledger import products
+from shuffledp.ledger.readme import BEGIN, END, render, update, with_ledger
+
+# not `from shuffledp.ledger import claims`, which is the function of that name
+claims_module = importlib.import_module("shuffledp.ledger.claims")
+
+CLAIMS = {entry.id: entry for entry in ledger.claims()}
+TRACKED_VERDICTS = {
+    "G1": "reproduced under a stated reading",
+    "G2": "reproduced under a stated reading",
+    "G3": "reproduced under a stated reading",
+    "G4": "reproduced",
+    "G5": "reproduced under a stated reading",
+}
+# Figures are drawn with lines some hundredths wide, so curves that close to each other coincide.
+COINCIDE = 0.01
+
+
+@pytest.fixture
+def curve(root):
+    return lambda key: tables.read_table(root / "results" / f"{'/'.join(key)}.csv")
+
+
+@pytest.fixture
+def decide(curve):
+    """Decides a claim on its tracked curves, with columns of some of them scaled or set."""
+
+    def decide_with(claim, *, scale=None, amplified=None):
+        entry = CLAIMS[claim]
+        inputs = {name: curve(key) for name, key in entry.curves.items()}
+        for name, factor in (scale or {}).items():
+            inputs[name] = inputs[name].assign(epsilon=inputs[name]["epsilon"] * factor)
+        for name, value in (amplified or {}).items():
+            inputs[name] = inputs[name].assign(amplified=value)
+        return entry.decide(inputs)
+
+    return decide_with
+
+
+def epsilon_at_end(table):
+    return float(table.loc[table["rounds"] == 1e5, "epsilon"].iloc[0])
+
+
+def test_tracked_ledger_follows_from_the_tracked_curves(root, tmp_path, curve):
+    tables.write_table(tmp_path / "claims.csv", ledger.evaluate(curve))
+    assert (tmp_path / "claims.csv").read_bytes() == (root / "results/claims.csv").read_bytes()
+
+
+def test_tracked_verdicts_are_those_known(root):
+    table = tables.read_table(root / "results/claims.csv")
+    assert dict(zip(table["id"], table["verdict"], strict=True)) == TRACKED_VERDICTS
+
+
+def test_ledger_in_the_readme_is_current(root):
+    text = (root / "README.md").read_text(encoding="utf-8")
+    assert with_ledger(text, tables.read_table(root / "results/claims.csv")) == text
+    assert text.count(BEGIN) == text.count(END) == 1
+
+
+def test_product_reads_the_curves_that_the_claims_name(shipped):
+    wanted = {f"results/{'/'.join(key)}.csv" for entry in CLAIMS.values() for key in entry.curves.values()}
+    product = products.claims(shipped)
+    assert set(product.inputs) == wanted
+    computed = {f"{curve.stem('results')}.csv" for curve in shipped.curves}
+    assert wanted <= computed, "every claim's curves are in the configuration"
+
+
+# Edits of a claim's inputs, and the verdict that must follow.
+SCALED = [
+    ("G1", {"theorem1": 2}, "not reproduced"),
+    ("G1", {"theorem1": 0.5}, "not reproduced"),
+    ("G1", {"feldman": 1.15}, "not reproduced"),
+    ("G1", {"feldman": 1.02, "theorem1": 1.02}, "reproduced under a stated reading"),
+    ("G2", {"theorem1": 2}, "not reproduced"),
+    ("G2", {"theorem1": 0.5}, "not reproduced"),
+    ("G2", {"loose": 1.2}, "not reproduced"),
+    ("G2", {"tight": 2.5 / 0.98, "loose": 2}, "reproduced"),
+    ("G3", {"theorem1": 2}, "not reproduced"),
+    ("G3", {"theorem1": 0.5}, "not reproduced"),
+    ("G3", {"advanced": 1.2}, "not reproduced"),
+    ("G3", {"kairouz": 17 / 13.3}, "reproduced"),
+    ("G4", {"theorem1": 2}, "not reproduced"),
+    ("G4", {"theorem1": 0.5}, "not reproduced"),
+    ("G4", {"shuffle": 1.05}, "not reproduced"),
+    ("G4", {"shuffle": 0.95}, "reproduced"),
+    ("G5", {"theorem1": 10}, "not reproduced"),
+    ("G5", {"feldman": 2}, "not reproduced"),
+    ("G5", {"loose": 0.1}, "not reproduced"),
+    ("G5", {"tight": 5}, "reproduced"),
+    ("G5", {"theorem1": 0.1}, "reproduced under a stated reading"),
+]
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_every_claim_can_come_out_either_way(claim):
+    verdicts = {verdict for name, _, verdict in SCALED if name == claim}
+    assert "not reproduced" in verdicts
+    assert verdicts & {"reproduced", "reproduced under a stated reading"}
+
+
+@pytest.mark.parametrize(("claim", "scale", "verdict"), SCALED)
+def test_a_verdict_follows_from_the_curves(decide, claim, scale, verdict):
+    assert decide(claim).verdict == TRACKED_VERDICTS[claim]
+    decision = decide(claim, scale=scale)
+    assert decision.verdict == verdict
+    assert decision.reason
+
+
+def test_g1_is_reproduced_as_it_stands_where_the_closed_form_holds(decide):
+    assert decide("G1", amplified={"feldman": 1.0}).verdict == "reproduced"
+    assert decide("G1", amplified={"feldman": 1.0}, scale={"feldman": 2}).verdict == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("claim", "over"), [("G1", "feldman"), ("G2", "loose"), ("G3", "advanced"), ("G4", "shuffle")]
+)
+@pytest.mark.parametrize("factor", [1, 3])
+def test_our_number_is_the_ratio_of_the_curves(decide, curve, claim, over, factor):
+    keys = CLAIMS[claim].curves
+    ratio = factor * epsilon_at_end(curve(keys[over])) / epsilon_at_end(curve(keys["theorem1"]))
+    stated = re.search(r"\d+\.\d+", decide(claim, scale={over: factor}).ours)[0]
+    digits = len(stated.partition(".")[2])
+    assert float(stated) == pytest.approx(ratio, abs=0.51 * 10**-digits)
+
+
+def test_g5_states_all_four_values(decide, curve):
+    expected = [
+        epsilon_at_end(curve(CLAIMS["G5"].curves[name])) for name in ("theorem1", "feldman", "loose", "tight")
+    ]
+    found = [float(number) for number in re.findall(r"\b\d\.\d{3}\b", decide("G5").ours)]
+    np.testing.assert_allclose(found, expected, atol=0.00051)
+
+
+def test_what_the_reasons_say_of_other_curves_holds(curve, root):
+    """G4: both forms of wang2019's second-order term agree; G1: the closed form fails for every split."""
+    loose, tight = (
+        curve(ledger.CurveKey("girgis2021", "fig5", "a", f"girgis2021ccs-wang2019{form}"))
+        for form in ("-loose", "")
+    )
+    np.testing.assert_allclose(loose["epsilon"], tight["epsilon"], rtol=COINCIDE)
+    feldman = curve(CLAIMS["G1"].curves["feldman"])
+    assert set(feldman["amplified"]) == {0}
+
+
+def test_agreement_is_within_five_percent_on_either_side():
+    for stated in (14, 2.5):
+        for factor, agree in ((1.0499, True), (0.9501, True), (1.0501, False), (0.9499, False)):
+            assert claims_module.agrees(stated * factor, stated) is agree
+
+
+@pytest.mark.parametrize(("rounds", "count"), [(10, 0), (20, 2)])
+def test_a_point_must_be_there_once(rounds, count):
+    table = pd.DataFrame({"rounds": [1.0, 20.0, 20.0], "epsilon": [0.1, 0.2, 0.3]})
+    with pytest.raises(ValueError, match=f"the curve has {count} rows at {{'rounds': {rounds}}}"):
+        claims_module.at(table, rounds=rounds)
+    assert claims_module.at(table, rounds=20, epsilon=0.3).epsilon == 0.3
+
+
+def test_two_claims_cannot_share_a_name(monkeypatch):
+    monkeypatch.setattr(claims_module, "_CLAIMS", list(claims_module._CLAIMS))
+    about = {"paper": "p", "statement": "s", "stated": "1", "curves": {}}
+    claims_module.claim(id="X1", **about)(lambda tables: None)
+    assert [entry.id for entry in ledger.claims()] == [*CLAIMS, "X1"]
+    with pytest.raises(ValueError, match="'X1' is in the ledger already"):
+        claims_module.claim(id="X1", **about)(lambda tables: None)
+
+
+# The table in the README
+
+
+@pytest.fixture
+def table():
+    row = {"id": "G1", "paper": "p", "statement": "a | b", "stated": "14x", "ours": "13.7x", "verdict": "v"}
+    return pd.DataFrame([{**row, "reason": "r"}, {**row, "id": "G2", "reason": "s"}])
+
+
+def test_table_has_a_row_a_claim_and_escapes_bars(table):
+    lines = render(table).split("\n")
+    assert len(lines) == 2 + len(table)
+    cells = [re.split(r"(?<!\\)\|", line) for line in lines]
+    assert {len(row) for row in cells} == {len(table.columns) + 2}
+    assert [row[1].strip() for row in cells[2:]] == ["G1", "G2"]
+    assert r"a \| b" in lines[2]
+
+
+@pytest.mark.parametrize("old", ["", "| an | old | table |\n"])
+def test_only_what_is_between_the_markers_changes(table, old):
+    text = f"# Title\n\nbefore\n{BEGIN}\n{old}{END}\nafter\n"
+    result = with_ledger(text, table)
+    assert result == f"# Title\n\nbefore\n{BEGIN}\n{render(table)}\n{END}\nafter\n"
+    assert with_ledger(result, table) == result
+
+
+@pytest.mark.parametrize("text", ["", "# Title\n", "# Title"])
+def test_a_text_without_markers_gets_the_table_at_its_end(table, text):
+    result = with_ledger(text, table)
+    assert result.startswith(text)
+    assert result.endswith(f"\n{END}\n")
+    # a table that does not begin on a line of its own is none
+    assert BEGIN in result.split("\n")
+    assert with_ledger(result, table) == result
+
+
+@pytest.mark.parametrize("text", [f"a\n{BEGIN}\n", f"a\n{END}\n", f"{END}\n{BEGIN}\n"])
+def test_one_marker_alone_is_refused(table, text):
+    with pytest.raises(ValueError, match="must have both markers"):
+        with_ledger(text, table)
+
+
+def test_update_writes_the_file_and_makes_it_if_need_be(tmp_path, table):
+    tables.write_table(tmp_path / "claims.csv", table)
+    readme = tmp_path / "new" / "README.md"
+    for before in (None, f"# Title\n{BEGIN}\n{END}\n"):
+        if before is not None:
+            readme.write_text(before, encoding="utf-8")
+        update(readme, tmp_path / "claims.csv")
+        assert readme.read_text(encoding="utf-8") == with_ledger(before or "", table)
+
+
+def test_readme_is_a_current_product_if_the_table_stands_there(tmp_path, monkeypatch, shipped, table):
+    monkeypatch.chdir(tmp_path)
+    product = products.readme(shipped)
+    assert not product.is_current(), "neither README nor ledger"
+    tables.write_table("results/claims.csv", table)
+    assert not product.is_current(), "no README"
+    update("README.md", "results/claims.csv")
+    assert product.is_current()
+    with open("README.md", "a", encoding="utf-8") as stream:
+        stream.write("More text.\n")
+    assert product.is_current(), "the README changes for other reasons too"
+    tables.write_table("results/claims.csv", table.assign(ours="14.0x"))
+    assert not product.is_current()
+    (tmp_path / "README.md").write_text(BEGIN, encoding="utf-8")
+    assert not product.is_current()

@@ -1,0 +1,274 @@
+"""The files that say what the package needs, what it is called and where its parts lie agree."""
+
+import re
+import tomllib
+from collections import Counter
+
+import pytest
+import yaml
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+import shuffledp
+from shuffledp import accountants, closed_form, composition, rdp
+
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "Snakefile",
+    "config",
+    "constraints.txt",
+    "environment.yml",
+    "figures",
+    "profiles",
+    "pyproject.toml",
+    "results",
+    "tests",
+    "workflow",
+}
+TORCH = {"torch": "2.14.1", "torchvision": "0.29.1"}
+LINUX = {"sys_platform": "linux", "platform_machine": "x86_64"}
+# What would tie a file to one machine or one package index, and an example of each, in parts since this file
+# is looked through too.
+FOREIGN = [
+    (re.compile(r"(?<![\w.*<>-])/(work|root|home|Users)/(?=[\w.])"), ("/", "home", "/", "me")),
+    (re.compile(r"p[y]pi\.|p[y]thonhosted|an[a]conda\.(org|com)"), ("https://", "py", "pi.org/simple")),
+    (re.compile(r"index-u[r]l|trusted-h[o]st|find-l[i]nks"), ("--extra-", "index-", "url")),
+]
+BINARY = (".png", ".pdf")
+ELSEWHERE = [
+    {"sys_platform": "darwin", "platform_machine": "arm64"},
+    {"sys_platform": "linux", "platform_machine": "aarch64"},
+]
+
+
+@pytest.fixture(scope="module")
+def project(root):
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def extras(project):
+    """The requirements of each extra; those of the package itself are under ""."""
+    groups = {"": project["project"]["dependencies"], **project["project"]["optional-dependencies"]}
+    return {name: [Requirement(line) for line in lines] for name, lines in groups.items()}
+
+
+@pytest.fixture(scope="module")
+def direct(extras):
+    """Every requirement named in any extra, by canonical name, but for the package itself."""
+    found = {}
+    for requirement in (one for group in extras.values() for one in group):
+        if requirement.name != "shuffledp":
+            found[canonicalize_name(requirement.name)] = requirement
+    return found
+
+
+@pytest.fixture(scope="module")
+def pins(root):
+    lines = (root / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+
+
+@pytest.fixture(scope="module")
+def conda(root):
+    return yaml.safe_load((root / "environment.yml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def conda_pip(conda):
+    (group,) = (entry["pip"] for entry in conda["dependencies"] if isinstance(entry, dict))
+    return [Requirement(line) for line in group]
+
+
+def version_of(requirement):
+    """Return the version that a requirement pins."""
+    (specifier,) = requirement.specifier
+    assert specifier.operator == "==", f"{requirement} pins no version"
+    assert "*" not in specifier.version
+    return Version(specifier.version)
+
+
+def holding(requirements, platform):
+    """Return the requirements that hold on a platform, by canonical name."""
+    environment = {**default_environment(), **platform}
+    held = [one for one in requirements if one.marker is None or one.marker.evaluate(environment)]
+    assert Counter(one.name for one in held).most_common(1)[0][1] == 1, "a name holds twice"
+    return {canonicalize_name(one.name): one for one in held}
+
+
+def test_constraints_pin_exact_versions_once_and_in_order(pins):
+    names = [canonicalize_name(pin.name) for pin in pins]
+    assert names == sorted(set(names))
+    for pin in pins:
+        assert version_of(pin)
+
+
+def test_constraints_pin_every_direct_requirement_within_its_range(pins, direct):
+    versions = {canonicalize_name(pin.name): version_of(pin) for pin in pins}
+    assert len(direct) > 10
+    for name, requirement in direct.items():
+        assert name in versions, f"constraints.txt lacks {name}"
+        assert versions[name] in requirement.specifier, requirement
+
+
+def test_every_direct_requirement_has_an_oldest_version(direct):
+    for requirement in direct.values():
+        assert {">="} <= {specifier.operator for specifier in requirement.specifier}, requirement
+
+
+def test_torch_is_pinned_where_there_are_builds_of_that_version(pins, conda_pip):
+    for requirements in (pins, conda_pip):
+        there = holding(requirements, LINUX)
+        assert {name: str(version_of(there[name])) for name in TORCH} == TORCH
+
+
+@pytest.mark.parametrize("platform", ELSEWHERE, ids=str)
+def test_torch_is_free_elsewhere(pins, conda_pip, platform):
+    assert not TORCH.keys() & holding(pins, platform).keys()
+    there = holding(conda_pip, platform)
+    for name in TORCH:
+        assert not there[name].specifier, "named, so that it is installed, and not pinned"
+
+
+def test_conda_environment_has_the_pins_of_the_constraints(pins, conda_pip):
+    constraints, environment = holding(pins, LINUX), holding(conda_pip, LINUX)
+    for name, requirement in environment.items():
+        assert requirement.specifier == constraints[name].specifier, name
+
+
+@pytest.mark.parametrize("platform", [LINUX, *ELSEWHERE], ids=str)
+def test_conda_environment_names_what_the_extras_name(conda_pip, direct, platform):
+    assert set(holding(conda_pip, platform)) == set(direct)
+
+
+def test_conda_environment_has_a_python_that_the_package_admits(conda, project):
+    (python,) = (entry for entry in conda["dependencies"] if str(entry).startswith("python="))
+    assert python.partition("=")[2] in SpecifierSet(project["project"]["requires-python"])
+
+
+def test_dev_is_everything(extras):
+    (dev,) = extras["dev"]
+    assert dev.name == "shuffledp"
+    assert dev.extras == extras.keys() - {"", "dev"}
+
+
+def test_makefile_installs_extras_that_exist(root, extras):
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    lists = re.findall(r"EXTRAS := (\S+)", makefile)
+    assert len(lists) == makefile.count("EXTRAS :="), "a list of extras has no spaces"
+    assert lists
+    for names in lists:
+        assert set(names.split(",")) <= extras.keys()
+    assert "torch" not in str(extras["figures"] + extras["workflow"]), "drawing never waits for torch"
+
+
+def test_makefile_describes_every_target(root):
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    described = re.findall(r"^([a-z]+):.*## \S", makefile, re.MULTILINE)
+    assert sorted(phony.split()) == sorted(described)
+
+
+def test_python_of_the_makefile_is_that_of_the_package(root, project):
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    (minor,) = re.findall(r"version_info < \(3, (\d+)\)", makefile)
+    assert project["project"]["requires-python"] == f">=3.{minor}"
+
+
+def test_snakefile_admits_what_the_package_admits(root, direct):
+    (oldest,) = re.findall(r'min_version\("(.*)"\)', (root / "Snakefile").read_text(encoding="utf-8"))
+    assert f">={oldest}" in str(direct["snakemake"].specifier).split(",")
+
+
+def test_version_is_the_same_everywhere(root):
+    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[?v?(\d\S*?)\]?(?:\s|$)", changes, re.MULTILINE)[1]
+    assert Version(shuffledp.__version__)
+    assert citation["version"] == newest == shuffledp.__version__
+
+
+def test_licence_is_the_same_everywhere(root, project):
+    citation = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["license"] == project["project"]["license"] == "MIT"
+    assert (root / "LICENSE").read_text(encoding="utf-8").startswith("MIT License")
+
+
+def test_top_level_has_what_a_newcomer_expects_and_nothing_else(tracked):
+    names = {name.partition("/")[0] for name in tracked}
+    assert {name for name in names if not name.startswith(".")} == TOP_LEVEL
+
+
+@pytest.mark.parametrize(("pattern", "parts"), FOREIGN, ids=["machine", "index", "option"])
+def test_tracked_files_name_no_machine_and_no_package_index(root, working_files, pattern, parts):
+    assert pattern.search(f"see {''.join(parts)} there"), "the pattern finds what it should"
+    for name in working_files:
+        if not name.endswith(BINARY):
+            found = pattern.search((root / name).read_text(encoding="utf-8"))
+            assert not found, f"{name}: {found[0]}"
+
+
+def test_text_files_end_in_one_newline(root, working_files):
+    for name in working_files:
+        content = (root / name).read_bytes()
+        if content and not name.endswith(BINARY):
+            assert content.endswith(b"\n"), name
+            assert b"\r" not in content, name
+
+
+# What the README says of the package
+
+
+@pytest.fixture(scope="module")
+def readme(root):
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_links_lead_somewhere(root, readme):
+    links = re.findall(r"\]\(([^)#]+)\)", readme)
+    assert len(links) > 3
+    for link in links:
+        assert "://" in link or (root / link).exists(), link
+    headings = {
+        re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
+        for line in readme.split("\n")
+        if line.startswith("#")
+    }
+    anchors = re.findall(r"\]\(#([^)]+)\)", readme)
+    assert anchors
+    assert set(anchors) <= headings
+
+
+def test_readme_names_functions_that_exist(readme):
+    modules = {"rdp": rdp, "closed_form": closed_form, "composition": composition}
+    named = re.findall(r"`(rdp|closed_form|composition)\.(\w+)`", readme)
+    assert len(named) > 8
+    for module, function in named:
+        assert callable(getattr(modules[module], function)), f"{module}.{function}"
+
+
+def test_readme_example_runs(readme, capsys):
+    example = next(
+        block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "setting" in block
+    )
+    exec(compile(example, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert re.search(r"^ *1\.0402 +girgis2021-upper$", shown, re.MULTILINE)
+    assert len(shown.splitlines()) == len(accountants.names("upper"))
+
+
+def test_readme_commands_name_what_exists(root, readme):
+    targets = re.findall(r"^make (\w+)", readme, re.MULTILINE)
+    assert targets
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+    for path in re.findall(r"--configfile (\S+)", readme):
+        assert (root / path).is_file(), path

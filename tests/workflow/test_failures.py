@@ -1,0 +1,142 @@
+"""Faults of the configuration, of the code and of the machine: non-zero, said once, and nothing half made."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from .clone import SMOKE, TIMEOUT
+
+CURVE = "results/girgis2021/fig2/a/girgis2021-upper"
+LOG = "results/logs/compute_curve/girgis2021/fig2/a/girgis2021-upper.log"
+
+# An overlay with a mistake on its last line, and what the message must say. The first is in a key of its own,
+# the second in one that config.yaml has too.
+OVERLAYS = {
+    "misspelt key": (
+        "bounds: {girgis2021: {fig2: {panels: {a: {x: {\n  pionts: 3}}}}}}\n",
+        "did you mean 'points'?",
+    ),
+    "value": (
+        "bounds: {girgis2021: {fig2: {panels: {a: {x: {\n  points: 1}}}}}}\n",
+        "less than the minimum of 2",
+    ),
+}
+EDITS = {
+    "misspelt key": ("delta: 1e-8", "dleta: 1e-8", "unknown key 'dleta': did you mean 'delta'?"),
+    "more per round than there are": ("k: 1e3", "k: 1e8", "k must be at most n"),
+}
+
+
+def assert_refused(run, says):
+    """The run failed with a message that a reader can act on, given once, and no trace of Python."""
+    assert run.status != 0
+    assert run.output.count(says) == 1, run.output
+    assert "Traceback" not in run.output
+    assert len(run.output.strip().splitlines()) < 10, run.output
+
+
+@pytest.mark.parametrize(("old", "new", "says"), EDITS.values(), ids=EDITS)
+def test_a_mistake_in_the_configuration_is_said_once(clone, old, new, says):
+    clone.edit("config/config.yaml", old, new)
+    run = clone.run("--dry-run")
+    assert_refused(run, says)
+    lines = (clone.path / "config/config.yaml").read_text(encoding="utf-8").splitlines()
+    number = next(number for number, line in enumerate(lines, 1) if new in line)
+    assert f"config/config.yaml line {number})" in run.output
+
+
+@pytest.mark.parametrize(("text", "says"), OVERLAYS.values(), ids=OVERLAYS)
+def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
+    (clone.path / "mine.yaml").write_text(text, encoding="utf-8")
+    run = clone.run("--dry-run", "--configfile", "mine.yaml")
+    assert_refused(run, says)
+    assert "mine.yaml line 2)" in run.output
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "figures/girgis2021/fig3.pdf",  # no such figure
+        "results/girgis2021/fig4/a/girgis2021-lower.csv",  # an accountant that is in another figure only
+    ],
+)
+def test_a_misspelt_target_is_named(clone, target):
+    run = clone.run("--cores", "1", target)
+    assert run.status != 0
+    assert target in run.stderr
+    assert "Traceback" not in run.output
+    assert clone.changed() == set()
+
+
+def test_a_failing_job_names_its_rule_and_leaves_nothing(clone):
+    clone.append(
+        "workflow/shuffledp/accountants/sweep.py",
+        '\n\ndef sweep(*arguments, **options):\n    raise ValueError("values must be sabotaged")\n',
+    )
+    run = clone.run("--cores", "1", f"{CURVE}.csv")
+    assert run.status != 0
+    assert "Error in rule compute_curve" in run.stderr
+    assert f"error: values must be sabotaged (trace in {LOG})" in run.stderr.splitlines()
+    trace = (clone.path / LOG).read_text(encoding="utf-8")
+    assert trace.startswith("Traceback")
+    assert str(clone.path / "workflow/shuffledp/accountants/sweep.py") in trace
+    assert trace.endswith("ValueError: values must be sabotaged\n")
+    for form in ("csv", "json"):
+        assert not (clone.path / f"{CURVE}.{form}").exists()
+    assert clone.leftovers() == []
+    assert "0 made now" in run.stdout.split("\n")[0], "what failed was not made"
+
+
+def kill_after(clone, arguments, jobs):
+    """Start a run and kill it and all its processes, without a chance to tidy up, after some jobs."""
+    with subprocess.Popen(
+        clone.command(*arguments),
+        cwd=clone.path,
+        env=clone.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        deadline = time.monotonic() + TIMEOUT
+        finished = 0
+        for line in process.stderr:
+            finished += line.startswith("Finished jobid")
+            if finished == jobs or time.monotonic() > deadline:
+                break
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert finished == jobs
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_killed_run_is_taken_up_where_it_was(clone, smoke):
+    """As the README says: the same command again, after --unlock if Snakemake asks for it."""
+    arguments = ("--cores", "2", *SMOKE)
+    kill_after(clone, arguments, jobs=4)
+    curves = list((clone.path / "results/smoke/girgis2021").rglob("*.csv"))
+    done = {path: path.stat().st_mtime_ns for path in curves if path.with_suffix(".json").exists()}
+    assert 3 <= len(done) < 30
+
+    refused = clone.run(*arguments)
+    assert refused.status != 0
+    assert "Directory cannot be locked" in refused.stderr
+    assert "--unlock" in refused.stderr
+    assert clone.run("--unlock").status == 0
+    run = clone.run(*arguments)
+    assert run.status == 0, run.output
+
+    reference, whole = smoke
+    assert whole.status == 0, whole.output
+    kept = [path for path, when in done.items() if path.stat().st_mtime_ns == when]
+    # two were in the making, and count as unfinished even where all of their files are there
+    assert len(kept) >= len(done) - 2
+    assert len(kept) + run.jobs["compute_curve"] == whole.jobs["compute_curve"]
+    patterns = ("results/smoke/**/*.csv", "results/smoke/README.md", "figures/smoke/**/*")
+    expected = reference.bytes_of(*patterns)
+    assert len(expected) > 40
+    assert clone.bytes_of(*patterns) == expected
+    assert clone.changed() == set()

@@ -1,0 +1,124 @@
+"""The smoke configuration, run from nothing: every value against the library, some against the paper."""
+
+import re
+
+import numpy as np
+import pytest
+
+from shuffledp import accountants, config, ledger, tables
+from shuffledp.accountants.variables import VARIABLES
+from shuffledp.ledger.readme import with_ledger
+
+from .clone import SMOKE
+
+# Tables hold ten digits.
+TEN_DIGITS = 1e-9
+# Values that the paper's figures are known by, with the digits that they are known to.
+KNOWN = [
+    ("fig2", "a", "girgis2021-upper", 1e5, 1.0402185055, 1e-9),
+    ("fig2", "a", "girgis2021-upper", 1e5, 1.04022, 5e-6),
+    ("fig4", "a", "girgis2021-upper", 1e3, 0.027129, 2e-5),
+]
+
+
+@pytest.fixture(scope="module")
+def settings(root):
+    return config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
+
+
+@pytest.fixture(scope="module")
+def tables_of(smoke, settings):
+    clone, run = smoke
+    assert run.status == 0, run.output
+    return {
+        curve: tables.read_table(clone.path / f"{curve.stem(settings.results)}.csv")
+        for curve in settings.curves
+    }
+
+
+def test_smoke_runs_every_job(smoke, settings):
+    _, run = smoke
+    assert run.status == 0, run.output
+    jobs = {"compute_curve": len(settings.curves), "plot_bounds": len(settings.bounds), "evaluate_claims": 1}
+    assert {rule: run.jobs[rule] for rule in jobs} == jobs
+    assert {"render_gallery", "update_readme"} <= run.jobs.keys()
+    results, figures, _ = run.stdout.strip().split("\n")
+    assert results == f"results: 0 taken from the cache, {len(settings.curves) + 1} made now"
+    assert figures == f"figures: 0 taken from the cache, {len(settings.bounds)} made now"
+
+
+def test_smoke_leaves_what_is_tracked_alone(smoke):
+    clone, _ = smoke
+    assert clone.changed() == set()
+    assert clone.leftovers() == []
+
+
+def test_smoke_gives_what_the_library_gives(tables_of):
+    for curve, table in tables_of.items():
+        assert table[curve.variable].tolist() == list(curve.values)
+        assert len(table) == 3
+        for name, value in curve.fixed:
+            assert set(table[name]) == {value}
+        entry = accountants.get(curve.accountant)
+        for row in table.to_dict("records"):
+            expected = entry.details(**{name: row[name] for name in VARIABLES})
+            assert set(row) == {*VARIABLES, *expected}
+            np.testing.assert_allclose(
+                [row[name] for name in expected],
+                list(expected.values()),
+                rtol=TEN_DIGITS,
+                atol=0,
+                err_msg=f"{curve.stem('')}: {row}",
+            )
+
+
+@pytest.mark.parametrize(("figure", "panel", "accountant", "rounds", "epsilon", "tolerance"), KNOWN)
+def test_smoke_gives_known_values(tables_of, figure, panel, accountant, rounds, epsilon, tolerance):
+    (table,) = (
+        table
+        for curve, table in tables_of.items()
+        if (curve.figure, curve.panel, curve.accountant) == (figure, panel, accountant)
+    )
+    (found,) = table.loc[table["rounds"] == rounds, "epsilon"]
+    assert found == pytest.approx(epsilon, rel=tolerance, abs=0)
+
+
+def test_smoke_decides_the_claims_as_the_full_run_does(smoke, root, settings):
+    """Three points a curve include the ends, where the claims are."""
+    clone, _ = smoke
+    found = tables.read_table(clone.path / settings.results / "claims.csv")
+    full = tables.read_table(root / "results/claims.csv")
+    assert found.equals(full)
+    decided = ledger.evaluate(
+        lambda key: tables.read_table(clone.path / settings.results / f"{'/'.join(key)}.csv")
+    )
+    assert found.astype(str).equals(decided.astype(str))
+    readme = (clone.path / settings.readme).read_text(encoding="utf-8")
+    assert readme == with_ledger("", found)
+
+
+def test_smoke_results_are_current(smoke, settings, monkeypatch):
+    monkeypatch.chdir(smoke[0].path)
+    for curve in settings.curves:
+        assert curve.product(settings.results).is_current(), curve
+
+
+def test_smoke_figures_and_pages_are_there(smoke, settings):
+    clone, _ = smoke
+    page = (clone.path / settings.figures / "README.rst").read_text(encoding="utf-8")
+    for figure in settings.bounds:
+        stem = clone.path / settings.figures / figure.paper / figure.name
+        assert stem.with_suffix(".pdf").read_bytes().startswith(b"%PDF-")
+        assert stem.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+        assert f"{figure.paper}/{figure.name}.png" in page
+    assert re.search(r"Panel a: epsilon against rounds, 3 points from 10 to 1e5", page)
+
+
+def test_a_second_run_does_nothing(smoke):
+    clone, first = smoke
+    assert first.status == 0, first.output
+    before = clone.bytes_of("results/**/*", "figures/**/*")
+    run = clone.run("--cores", "all", *SMOKE)
+    assert run.status == 0, run.output
+    assert run.says_nothing_to_do
+    assert clone.bytes_of("results/**/*", "figures/**/*") == before

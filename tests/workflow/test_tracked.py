@@ -1,0 +1,75 @@
+"""What is tracked under results/ and figures/ is what the tracked code and configuration give."""
+
+from pathlib import Path
+
+import pytest
+
+from shuffledp import config, files, provenance
+from shuffledp.figures import products as figure_products
+from shuffledp.ledger import products as ledger_products
+
+SETTINGS = config.load([Path(__file__).resolve().parents[2] / "config/config.yaml"])
+IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
+
+
+def _products():
+    yield from (curve.product(SETTINGS.results) for curve in SETTINGS.curves)
+    yield from (figure_products.bounds(SETTINGS, figure) for figure in SETTINGS.bounds)
+    yield ledger_products.claims(SETTINGS)
+    yield config.key_page()
+
+
+@pytest.fixture(scope="session")
+def tracked_results(tracked):
+    return {name for name in tracked if name.startswith("results/") and not name.startswith(IGNORED)}
+
+
+@pytest.mark.usefixtures("in_root")
+@pytest.mark.parametrize("product", list(_products()), ids=lambda product: product.record)
+def test_record_holds(product):
+    """In parts, so that a failure says which; what to do about any is to run the workflow."""
+    record = files.read_json(product.record)
+    assert record["request"]["parameters"] == dict(product.parameters), "other settings"
+    assert record["request"]["code"] == provenance.code_digest(tuple(product.modules)), "other code"
+    assert record["outputs"] == provenance.checksums(product.outputs), "not the files that were written"
+    assert record["inputs"] == provenance.checksums(product.inputs), "made from other inputs"
+    assert product.is_current()
+
+
+def test_every_tracked_table_has_a_record(tracked_results):
+    csv = {name for name in tracked_results if name.endswith(".csv")}
+    assert len(csv) > 30
+    assert {name.removesuffix(".csv") + ".json" for name in csv} <= tracked_results
+
+
+def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
+    expected = {
+        f"{curve.stem(SETTINGS.results)}.{form}" for curve in SETTINGS.curves for form in ("csv", "json")
+    }
+    assert tracked_results == expected | {"results/claims.csv", "results/claims.json"}
+
+
+def test_figures_are_those_of_the_configuration_and_no_others(tracked):
+    figures = {name for name in tracked if name.startswith("figures/")}
+    expected = {
+        f"figures/{figure.paper}/{figure.name}.{form}"
+        for figure in SETTINGS.bounds
+        for form in ("pdf", "png", "json")
+    }
+    assert figures == expected | {"figures/README.rst", "figures/README.json"}
+
+
+@pytest.mark.usefixtures("in_root")
+@pytest.mark.parametrize("curve", SETTINGS.curves, ids=lambda curve: curve.stem("results"))
+def test_record_of_a_curve_says_who_computed_it(curve):
+    environment = files.read_json(f"{curve.stem('results')}.json")["environment"]
+    assert set(environment["versions"]) == {"numpy", "scipy", "pandas"}
+    assert environment["python"].startswith("3.")
+    assert environment["seconds"] >= 0
+    assert len(environment["git"]["revision"]) == 40
+
+
+@pytest.mark.usefixtures("in_root")
+@pytest.mark.parametrize("figure", SETTINGS.bounds, ids=lambda figure: figure.name)
+def test_record_of_a_figure_is_the_same_wherever_it_is_drawn(figure):
+    assert "environment" not in files.read_json(f"figures/{figure.paper}/{figure.name}.json")

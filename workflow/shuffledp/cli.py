@@ -1,0 +1,416 @@
+"""The command line: what a deployment costs, and what fits into a budget.
+
+Only parsing and printing live here; the numbers come from ``shuffledp.accountants`` and
+``shuffledp.calibration``. Those bring numpy and scipy along, which take longer to load than help or a refusal
+may take, so commands import them once their arguments have been read.
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import TyperException
+
+import shuffledp
+
+if TYPE_CHECKING:
+    from shuffledp.accountants import Accountant
+
+BAD_INPUT = 2
+FAILED = 1
+DEFAULT_ACCOUNTANT = "clones-pld"
+
+_SHOWN_DIGITS = 7
+_PIPED_WIDTH = 250  # columns; a row stays one line where nobody reads it on a screen
+_ORDER = ("upper", "estimate", "lower")
+_OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}
+_SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
+
+
+class _OneLineErrors(TyperGroup):
+    """Reports whatever is wrong in one line on stderr, without usage and without traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> None:
+        """Run the command line and exit: 0, 2 for bad input, 1 where the numerics give up."""
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False}) or 0
+        except TyperException as error:
+            context = getattr(error, "ctx", None)
+            hint = f" (see {context.command_path} --help)" if context else ""
+            code = _complain(error.format_message().rstrip(".") + hint, error.exit_code)
+        except ValueError as error:
+            code = _complain(str(error), BAD_INPUT)
+        except ArithmeticError as error:
+            code = _complain(str(error), FAILED)
+        sys.exit(code)
+
+
+def _complain(message: str, code: int) -> int:
+    typer.echo(f"Error: {' '.join(message.split())}", err=True)
+    return code
+
+
+app = typer.Typer(
+    cls=_OneLineErrors,
+    add_completion=False,
+    # rich help pages take twice as long to appear as plain ones
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# Numbers arrive as text, so that 1e6 is a count and a refusal names option, value and range in our words.
+Clients = Annotated[str, typer.Option("--clients", metavar="N", help="Number of clients, such as 1e6.")]
+PerRound = Annotated[
+    str, typer.Option("--per-round", metavar="K", help="Clients drawn afresh for each round, at most N.")
+]
+Eps0 = Annotated[
+    str, typer.Option("--eps0", metavar="EPS0", help="Local privacy parameter of the randomiser.")
+]
+Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
+Delta = Annotated[str, typer.Option("--delta", metavar="DELTA", help="Target delta; 0 asks for pure DP.")]
+Name = Annotated[
+    str, typer.Option("--accountant", metavar="NAME", help="One of those that `shuffledp accountants` lists.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; a number that is not finite is null.")]
+
+
+@app.callback(invoke_without_command=True)
+def _shuffledp(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Privacy accounting for the shuffle model: T rounds, each with K of N clients drawn afresh.
+
+    Neighbouring data sets differ in the record of one client. Numbers may be written as 1e6.
+    """
+    if version:
+        typer.echo(f"shuffledp {shuffledp.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command()
+def epsilon(
+    clients: Clients,
+    per_round: PerRound,
+    eps0: Eps0,
+    rounds: Rounds,
+    delta: Delta,
+    accountant: Annotated[
+        str | None, typer.Option("--accountant", metavar="NAME", help="This one only (default: all).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print epsilon by every accountant.
+
+    The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
+    worst eps0-LDP randomiser. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds
+    marked renyi speak of Renyi accounting only and take no part in the interval.
+    """
+    n, k = _clients(clients, per_round)
+    setting = {
+        "n": n,
+        "k": k,
+        "eps0": _real("--eps0", eps0),
+        "rounds": _count("--rounds", rounds, at_least=0),
+        "delta": _delta(delta),
+    }
+    from shuffledp import accountants
+
+    entries = [
+        accountants.get(name) for name in (accountants.names() if accountant is None else [accountant])
+    ]
+    rows = [(entry, _details(entry, setting)) for entry in entries]
+    rows.sort(key=lambda row: _tightest_first(row[0], row[1]["epsilon"]))
+    bracket = _bracket(rows) if accountant is None else None
+    if as_json:
+        found = [{**_described(entry), "epsilon": row["epsilon"], "details": row} for entry, row in rows]
+        _print_json({"setting": setting, "accountants": found, "bracket": bracket})
+        return
+    typer.echo(_in_words(setting))
+    _print_table(
+        ["accountant", "epsilon", "kind", "citation", "theorem"],
+        [
+            [
+                entry.name,
+                _shown(row["epsilon"], entry.kind),
+                _side(entry),
+                entry.citation,
+                entry.theorem,
+            ]
+            for entry, row in rows
+        ],
+    )
+    if bracket:
+        low, high = _shown(bracket["lower"], "lower"), _shown(bracket["upper"], "upper")
+        ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""
+        typer.echo(f"epsilon in [{low}, {high}] by {' and '.join(bracket['names'].values())}{ratio}")
+    else:
+        ((entry, row),) = rows
+        for column in list(row)[1:]:  # epsilon itself is in the table
+            kind = entry.kind if column == "theorem_epsilon" else "estimate"
+            typer.echo(f"{column} = {_shown(row[column], kind)}")
+
+
+@app.command()
+def delta(
+    clients: Clients,
+    per_round: PerRound,
+    eps0: Eps0,
+    rounds: Rounds,
+    eps: Annotated[str, typer.Option("--eps", metavar="EPS", help="Epsilon at which delta is asked for.")],
+    accountant: Name = DEFAULT_ACCOUNTANT,
+    as_json: AsJson = False,
+) -> None:
+    """Print delta at a given epsilon.
+
+    The accountant computes epsilon from delta; this is inverted by bisection on log delta. An upper bound
+    on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
+    bound is rounded down.
+    """
+    n, k = _clients(clients, per_round)
+    setting = {
+        "n": n,
+        "k": k,
+        "eps0": _real("--eps0", eps0),
+        "rounds": _count("--rounds", rounds, at_least=0),
+    }
+    asked = _real("--eps", eps)
+    from shuffledp import accountants, calibration
+
+    entry = accountants.get(accountant)
+    found = calibration.delta_at(accountant, eps=asked, **setting)
+    # every mechanism is (eps, 1)-DP, so no accountant is asked about that
+    recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
+    if as_json:
+        result = {"delta": found, "eps": asked, "epsilon": recomputed}
+        _print_json({"setting": setting, "accountant": _described(entry), **result})
+        return
+    typer.echo(_in_words(setting))
+    typer.echo(f"delta {_SIGN[entry.kind]} {_digits(found)} at epsilon = {asked:.15g} by {_source(entry)}")
+    if recomputed is not None:
+        typer.echo(f"epsilon at that delta: {_shown(recomputed, entry.kind)}")
+
+
+@app.command()
+def calibrate(
+    target_eps: Annotated[
+        str, typer.Option("--target-eps", metavar="EPS", help="The budget: epsilon must not exceed it.")
+    ],
+    delta: Delta,
+    clients: Clients,
+    per_round: PerRound,
+    rounds: Annotated[
+        str | None, typer.Option("--rounds", metavar="T", help="Given: find the largest EPS0.")
+    ] = None,
+    eps0: Annotated[
+        str | None, typer.Option("--eps0", metavar="EPS0", help="Given: find the largest T.")
+    ] = None,
+    accountant: Name = DEFAULT_ACCOUNTANT,
+    as_json: AsJson = False,
+) -> None:
+    """Print the largest EPS0, or T, within a budget.
+
+    With --rounds the largest EPS0, rounded down to seven digits; with --eps0 the largest whole T. Epsilon
+    recomputed from the printed number does not exceed the budget. The accountant must be an upper bound.
+    """
+    if (rounds is None) == (eps0 is None):
+        given = "neither" if rounds is None else "both"
+        raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {given}")
+    n, k = _clients(clients, per_round)
+    target = _real("--target-eps", target_eps, zero=False)
+    setting: dict[str, float] = {"n": n, "k": k, "delta": _delta(delta)}
+    if eps0 is None:
+        unknown, setting["rounds"] = "eps0", _count("--rounds", rounds, at_least=1)
+    else:
+        unknown, setting["eps0"] = "rounds", _real("--eps0", eps0)
+    from shuffledp import accountants, calibration
+
+    find = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[unknown]
+    found = find(accountant, target_eps=target, **setting)
+    entry = accountants.get(accountant)
+    recomputed = float(entry.epsilon(**setting, **{unknown: found}))
+    if as_json:
+        result = {"target_eps": target, unknown: found, "epsilon": recomputed}
+        _print_json({"setting": setting, "accountant": _described(entry), **result})
+        return
+    typer.echo(_in_words(setting))
+    shown = _digits(found) if unknown == "eps0" else str(found)
+    typer.echo(f"{unknown} <= {shown} keeps epsilon <= {target:.15g} by {_source(entry)}")
+    typer.echo(f"epsilon there: {_shown(recomputed, entry.kind)}")
+
+
+@app.command("accountants")
+def list_accountants(as_json: AsJson = False) -> None:
+    """List the accountants and their theorems."""
+    from shuffledp import accountants
+
+    entries = [_described(accountants.get(name)) for name in accountants.names()]
+    if as_json:
+        _print_json(entries)
+        return
+    columns = ["name", "kind", "scope", "citation", "theorem", "needs"]
+    rows = [{**entry, "needs": ", ".join(entry["needs"])} for entry in entries]
+    _print_table(columns, [[row[column] for column in columns] for row in rows])
+
+
+# --- reading
+
+
+def _number(option: str, text: str, wanted: str) -> float:
+    """Return a finite number; whole ones as int, exactly."""
+    try:
+        number: float = int(text)
+    except ValueError:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+    try:
+        finite = math.isfinite(number)
+    except OverflowError:  # an int that no float holds
+        finite = False
+    if not finite:
+        raise ValueError(f"{option} must be {wanted}, got {text!r}")
+    return number
+
+
+def _count(option: str, text: str, *, at_least: int) -> int:
+    wanted = f"a whole number >= {at_least} (1e6 will do)"
+    number = _number(option, text, wanted)
+    if number != int(number) or number < at_least:
+        raise ValueError(f"{option} must be {wanted}, got {text!r}")
+    return int(number)
+
+
+def _clients(clients: str, per_round: str) -> tuple[int, int]:
+    n, k = _count("--clients", clients, at_least=1), _count("--per-round", per_round, at_least=1)
+    if k > n:
+        raise ValueError(f"--per-round must be at most --clients: a round cannot draw {k} of {n} clients")
+    return n, k
+
+
+def _real(option: str, text: str, *, zero: bool = True) -> float:
+    wanted = f"a finite number {'>=' if zero else '>'} 0"
+    number = float(_number(option, text, wanted))
+    if number < 0 or (number == 0 and not zero):
+        raise ValueError(f"{option} must be {wanted}, got {text!r}")
+    return number
+
+
+def _delta(text: str) -> float:
+    wanted = "a number in [0, 1); 0 asks for pure DP"
+    number = float(_number("--delta", text, wanted))
+    if not 0 <= number < 1:
+        raise ValueError(f"--delta must be {wanted}, got {text!r}")
+    return number
+
+
+# --- computing
+
+
+def _details(entry: Accountant, setting: dict[str, float]) -> dict[str, float]:
+    """Return an accountant's columns; where its numerics give up, say whose."""
+    try:
+        found = entry.details(**setting)
+    except ArithmeticError as error:
+        raise ArithmeticError(f"{entry.name}: {error}; choose another by --accountant") from error
+    return {column: float(value) for column, value in found.items()}
+
+
+def _tightest_first(entry: Accountant, value: float) -> tuple[int, bool, float]:
+    # a lower bound on what Renyi accounting reports is no rival of one on epsilon
+    return _ORDER.index(entry.kind), entry.scope != "epsilon", -value if entry.kind == "lower" else value
+
+
+def _bracket(rows: Sequence[tuple[Accountant, dict[str, float]]]) -> dict[str, Any]:
+    """Return what ``accountants.bracket`` would, from rows in order and without computing them again."""
+    first = {
+        kind: next((row["epsilon"], e.name) for e, row in rows if e.kind == kind and e.scope == "epsilon")
+        for kind in ("lower", "upper")
+    }
+    lower, upper = first["lower"][0], first["upper"][0]
+    return {
+        "lower": lower,
+        "upper": upper,
+        "ratio": upper / lower if lower > 0 else math.inf,
+        "names": {kind: name for kind, (_, name) in first.items()},
+    }
+
+
+# --- printing
+
+
+def _described(entry: Accountant) -> dict[str, Any]:
+    fields = ("name", "kind", "scope", "citation", "theorem", "needs", "label", "note")
+    return {**{field: getattr(entry, field) for field in fields}, "needs": list(entry.needs)}
+
+
+def _side(entry: Accountant) -> str:
+    return entry.kind if entry.scope == "epsilon" else f"{entry.kind} ({entry.scope})"
+
+
+def _source(entry: Accountant) -> str:
+    return f"{entry.name} [{_side(entry)}; {entry.citation}: {entry.theorem}]"
+
+
+def _in_words(setting: dict[str, float]) -> str:
+    return ", ".join(f"{name}={value:.15g}" for name, value in setting.items())
+
+
+def _digits(value: float) -> str:
+    """Write an answer of ``calibration``, which has no more digits than these; trailing zeros included."""
+    return f"{value:g}" if value in (0, 1) else f"{value:#.{_SHOWN_DIGITS}g}"
+
+
+def _shown(value: float, kind: str) -> str:
+    """Round for display in the direction in which a bound stays one."""
+    context = decimal.Context(prec=_SHOWN_DIGITS, rounding=_OUTWARD.get(kind, decimal.ROUND_HALF_EVEN))
+    # from the shortest digits that mean this number, so that 0.1 is not rounded up for what a double lacks
+    rounded = context.create_decimal(repr(value))
+    return f"{float(rounded):.{_SHOWN_DIGITS}g}"
+
+
+def _print_table(columns: list[str], rows: list[list[str]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPED_WIDTH)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column not in ("citation", "theorem"), overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def _print_json(content: Any) -> None:
+    typer.echo(json.dumps(_finite(content), indent=2, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """Return the content with null for numbers that JSON cannot write."""
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def main() -> None:
+    """Run the command line; its name is the same however it was started."""
+    app(prog_name="shuffledp")

@@ -1,0 +1,211 @@
+"""The shuffled k-ary randomised response and two adversaries: koskela2022, section 4.
+
+Each of n clients answers truthfully with probability 1 - gamma, and else with a symbol drawn uniformly from
+all. Both adversaries know the data of all clients but one, and who of these answered at random, so that they
+can take the truthful answers away. The strong one (balle2019, Theorem 3.1) also knows that the remaining
+client answered truthfully; the weak one (Theorem 15) does not. Let N1 and N2 count what is left of the two
+symbols between which that client differs.
+
+Strong: (N1 - 1, N2) ~ Multinomial(n - 1; gamma/k, gamma/k), loss log(N1/N2), infinite where N2 = 0. As
+printed, the probability gamma that the client answers at random, and reveals nothing, is not made use of.
+Weak: with R = B + 1, B ~ Bin(n - 1, gamma), reports left in all, the loss is
+log(((1 - gamma) N1 + gamma R/k) / ((1 - gamma) N2 + gamma R/k)), at most log(1 + (1 - gamma) k/gamma).
+
+Given R and N = N1 + N2, both are tilted fair coins: N1 has density 1 +- b (N1 - N2)/N with
+b = N/(N + 2 gamma R/((1 - gamma) k)), or b = 1 for the strong adversary. Exchanging the two symbols exchanges
+P and Q, so one direction of neighbours serves for both.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.profiles.tilted_binomials import TiltedBinomials, binomial_blocks
+
+if TYPE_CHECKING:
+    from shuffledp.pld.outcomes import Outcomes
+
+ADVERSARIES = ("strong", "weak")
+DIVERGENCES = ("hockey_stick", "tail")
+
+_NEGLIGIBLE = math.exp(-numerics.NEGLIGIBLE)
+_LARGEST = 20_000_000  # parts or outcomes that are kept in memory
+_CHUNK = 4096  # parts whose outcomes are listed at a time
+_TIES = 64 * numerics.EPSILON  # of the number of coins: so far above a count, a threshold counts as it
+
+
+def krr(
+    eps: ArrayLike,
+    *,
+    n: int,
+    categories: int,
+    gamma: float,
+    adversary: str = "strong",
+    divergence: str = "hockey_stick",
+) -> float | FloatArray:
+    """Privacy profile of one shuffle of k-ary randomised response, against one of two adversaries.
+
+    Args:
+        eps: real numbers of any sign, any shape.
+        n: number of clients.
+        categories: number k of symbols, >= 2.
+        gamma: probability of an answer drawn uniformly, in (0, 1); the randomiser is eps0-LDP with
+            e^eps0 = 1 + (1 - gamma) k/gamma.
+        adversary: "strong" or "weak".
+        divergence: "hockey_stick": E_P (1 - e^(eps - loss))_+, tight for the adversary; "tail":
+            P(loss >= eps), which equations (4.2) and (C.8) of the paper equate with the former. It is an
+            upper bound on it.
+
+    Returns:
+        delta at each eps, of the shape of ``eps``, rounded up by less than 2e-11 times the tail form, and by
+        some e^-60 for what is not enumerated.
+
+    Raises:
+        ValueError: an argument is out of range, or the weak adversary's pair is too large to list (from n
+            of some 3e5 on).
+    """
+    targets = checks.reals("eps", eps)
+    divergence = checks.choice("divergence", divergence, DIVERGENCES)
+    pair, largest = _checked(n, categories, gamma, adversary)
+    # beyond the largest finite loss nothing changes any more
+    deltas = [_delta(pair, min(one, largest + 1.0), divergence) for one in targets.ravel().tolist()]
+    return checks.like_input(np.array(deltas).reshape(targets.shape))
+
+
+def krr_outcomes(*, n: int, categories: int, gamma: float, adversary: str = "strong") -> Outcomes:
+    """Return the outcomes of one shuffle of k-ary randomised response, to be composed.
+
+    Args:
+        n: number of clients.
+        categories: number k of symbols, >= 2.
+        gamma: probability of an answer drawn uniformly, in (0, 1).
+        adversary: "strong" or "weak".
+
+    Returns:
+        Masses under P and losses. Infinite losses (N2 = 0, strong adversary) and a bound on all that is left
+        out, some e^-60, are in ``infinite``.
+
+    Raises:
+        ValueError: an argument is out of range, or there are too many outcomes to list. They grow like n
+            for the strong and like n^1.5 for the weak adversary, for whom n of some 3000 is the largest.
+    """
+    # the package pld builds on the profiles: imported here, each of the two can be loaded first
+    from shuffledp.pld.outcomes import Outcomes, dominating
+
+    pair, _ = _checked(n, categories, gamma, adversary)
+    masses, losses, infinite, count = [], [], pair.lost, 0
+    for start in range(0, pair.counts.size, _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        part = TiltedBinomials(
+            pair.weights[chunk], pair.counts[chunk], pair.tilts[chunk], pair.gaps[chunk], 0.0
+        )
+        with np.errstate(divide="ignore"):
+            listed = dominating(part, gamma=1.0)
+        infinite += listed.infinite + float(listed.mass[listed.loss == np.inf].sum())
+        small = listed.mass < _NEGLIGIBLE / _LARGEST
+        infinite += _NEGLIGIBLE * float(small.sum()) / _LARGEST
+        kept = ~small & np.isfinite(listed.loss)
+        masses.append(listed.mass[kept])
+        losses.append(listed.loss[kept])
+        count += masses[-1].size
+        _check_size(count, n)
+    return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
+
+
+def _checked(n: int, categories: int, gamma: float, adversary: str) -> tuple[TiltedBinomials, float]:
+    """Return the pair and a bound on its finite losses, from arguments that are looked at first."""
+    n, categories = checks.count("n", n), checks.count("categories", categories, at_least=2)
+    gamma = checks.probability("gamma", gamma)
+    if checks.choice("adversary", adversary, ADVERSARIES) == "strong":
+        return _strong(n, categories, gamma), math.log(n)
+    # where e^loss overflows, delta at a smaller eps serves
+    return _weak(n, categories, gamma), min(math.log1p((1 - gamma) * (categories / gamma)), 700.0)
+
+
+def _check_size(count: int, n: int) -> None:
+    if count > _LARGEST:
+        raise ValueError(f"n must be smaller for this adversary: n={n} takes more than {_LARGEST} outcomes")
+
+
+@functools.lru_cache(maxsize=8)
+def _strong(n: int, categories: int, gamma: float) -> TiltedBinomials:
+    share = 2 * gamma / categories
+    blocks = binomial_blocks(n - 1, math.log(share), math.log1p(-share), relative_width=0.0)
+    ones = np.ones(blocks.low.shape)
+    return TiltedBinomials(blocks.weights, blocks.low + 1, ones, 0 * ones, blocks.lost)
+
+
+@functools.lru_cache(maxsize=8)
+def _weak(n: int, categories: int, gamma: float) -> TiltedBinomials:
+    random = binomial_blocks(n - 1, math.log(gamma), math.log1p(-gamma), relative_width=0.0)
+    share = 2 / categories
+    own = 1 - gamma * (1 - share)  # that the client sends one of the two symbols
+    weights, counts, excess, lost, size = [], [], [], random.lost, 0
+    for others, weight in zip(random.low.tolist(), random.weights.tolist(), strict=True):
+        if weight < _NEGLIGIBLE / n:
+            lost += weight
+            continue
+        if categories == 2:
+            low, law = others, np.array([0.0, 1.0])
+        else:
+            blocks = binomial_blocks(int(others), math.log(share), math.log1p(-share), relative_width=0.0)
+            low, law = blocks.low[0], np.append((1 - own) * blocks.weights, 0.0)
+            law[1:] += own * blocks.weights
+            # both ends of the window may have been cut off
+            lost += weight * _NEGLIGIBLE * (float(low > 0) + float(blocks.high[-1] < others))
+        law = weight * law
+        kept = law > _NEGLIGIBLE / _LARGEST
+        lost += float(law[~kept].sum())
+        weights.append(law[kept])
+        counts.append((low + np.arange(law.size))[kept])
+        # of (N + excess) coins, N are seen by the tilt
+        excess.append(np.full(weights[-1].size, 2 * gamma * (others + 1) / ((1 - gamma) * categories)))
+        size += weights[-1].size
+        _check_size(size, n)
+    number, beyond = np.concatenate(counts), np.concatenate(excess)
+    total = number + beyond
+    return TiltedBinomials(np.concatenate(weights), number, number / total, beyond / total, lost)
+
+
+def _delta(pair: TiltedBinomials, eps: float, divergence: str) -> float:
+    """Return the divergence at one eps, rounded up.
+
+    N coins tilted by b are N - 1 fair ones and one that shows heads with probability (1 + b)/2, or (1 - b)/2
+    under Q. So the probabilities of the outcomes with a loss of eps or more are binomial tails.
+    """
+    coins, ratio = np.maximum(pair.counts - 1, 0.0), math.tanh(eps / 2)
+    # without a distinguished message every loss is 0, which counts where eps <= 0
+    reach = np.full(coins.shape, np.inf if ratio > 0 else -np.inf)
+    np.divide(ratio, pair.tilts, out=reach, where=pair.tilts > 0)
+    least = np.ceil(pair.counts * (1 + np.clip(reach, -2.0, 2.0)) / 2 - _TIES * (pair.counts + 1))
+    least = np.where(pair.counts > 0, least, np.where(reach > 0, 2.0, 0.0))
+    more, less = _binomial_tails(np.clip(least, 0.0, coins + 2), coins)
+    half = pair.gaps / 2
+    above = float(pair.weights @ ((1 - half) * more + half * less))
+    if divergence == "tail":
+        return min(above * (1 + numerics.OUTWARD) + pair.lost, 1.0)
+    other = math.exp(eps) * float(pair.weights @ (half * more + (1 - half) * less))
+    return min(max(above - other, 0.0) + numerics.OUTWARD * (above + other) + pair.lost, 1.0)
+
+
+def _binomial_tails(least: FloatArray, coins: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the probabilities of ``least`` - 1 or more, and of ``least`` or more heads among fair coins."""
+    # few combinations differ, however many parts the pair has
+    base = float(coins.max()) + 3
+    code, inverse = np.unique(coins * base + least, return_inverse=True)
+    coins, least = np.divmod(code, base)
+
+    def tail(heads: FloatArray) -> FloatArray:
+        inner = np.clip(heads, 1.0, np.maximum(coins, 1.0))
+        some = special.betainc(inner, np.maximum(coins, 1.0) - inner + 1, 0.5)
+        return np.where(heads <= 0, 1.0, np.where(heads > coins, 0.0, some))
+
+    return tail(least - 1)[inverse], tail(least)[inverse]
