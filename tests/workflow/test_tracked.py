@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp import config, files, provenance
+from shuffledp import config, files, provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
 
@@ -16,7 +16,7 @@ def _products():
     yield from (curve.product(SETTINGS.results) for curve in SETTINGS.curves)
     yield from (figure_products.bounds(SETTINGS, figure) for figure in SETTINGS.bounds)
     yield ledger_products.claims(SETTINGS)
-    yield config.key_page()
+    yield schema.key_page()
 
 
 @pytest.fixture(scope="session")

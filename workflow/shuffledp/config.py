@@ -236,6 +236,12 @@ def _figure(
     at = ["bounds", paper, name]
     undrawn = figure.setdefault("undrawn", [])
     figure.setdefault("choices", [])
+    ratio = figure.setdefault("ratio", None)
+    if ratio and not set(ratio) <= set(figure["curves"]):
+        raise ValueError(
+            f"configuration: ratio must name two of the figure's curves, got {', '.join(ratio)} "
+            f"(at {_where([*at, 'ratio'], files)})"
+        )
     curves: list[Curve] = []
     for label, panel in figure["panels"].items():
         here = [*at, "panels", label]

@@ -7,6 +7,7 @@
 from shuffledp.accountants import (
     clones,
     feldman2021,
+    feldman2021_numerical,
     girgis2021,
     girgis2021ccs,
     randomized_response,
@@ -21,6 +22,7 @@ __all__ = [
     "clones",
     "epsilon",
     "feldman2021",
+    "feldman2021_numerical",
     "get",
     "girgis2021",
     "girgis2021ccs",

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from shuffledp.accountants import losses
+import numpy as np
+
+from shuffledp.accountants import losses, renyi
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import connect_the_dots, dominating
+from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, renyi_divergence
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
+
+
+def _outcomes(n: int, k: int, eps0: float, analysis: str) -> Outcomes:
+    pair = clones_pair(n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH)
+    return dominating(pair, gamma=k / n)
 
 
 def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
-    pair = clones_pair(n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH)
-    outcomes = dominating(pair, gamma=k / n)
+    outcomes = _outcomes(n, k, eps0, analysis)
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
@@ -42,3 +48,25 @@ def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
 )
 def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return _columns(n, k, eps0, rounds, delta, "feldman2021")
+
+
+@register(
+    name="clones-rdp",
+    citation="feldman2022, koskela2022, girgis2021",
+    theorem="Theorem 3.1 of feldman2022; Lemma 7 of koskela2022; Lemma 1 of girgis2021",
+    kind="upper",
+    label="clones, Renyi",
+    needs=("eps0-LDP",),
+    note="The pair of clones-pld, through its Renyi divergences instead of its privacy loss distribution.",
+)
+def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    if eps0 == 0 or eps0 > losses.LARGEST_EPS0:
+        return {"epsilon": np.full(rounds.shape, 0.0 if eps0 == 0 else np.inf)}
+    outcomes = _outcomes(n, k, eps0, "feldman2022")
+    lattice = connect_the_dots(outcomes, step=losses.lattice_step(outcomes))
+    largest = float(lattice.loss.max())
+
+    def rdp(order: FloatArray) -> FloatArray:
+        return np.array([renyi_divergence(lattice, lam, largest) for lam in order.tolist()])
+
+    return renyi.columns(rdp, rounds=rounds, delta=delta)

@@ -23,7 +23,12 @@ def bounds(settings: Settings, figure: Figure) -> Product:
     stem = f"{settings.figures}/{figure.paper}/{figure.name}"
     return Product(
         record=f"{stem}.json",
-        parameters={"panels": panels, "order": list(panels), "styles": figure.settings["styles"]},
+        parameters={
+            "panels": panels,
+            "order": list(panels),
+            "styles": figure.settings["styles"],
+            "ratio": figure.settings["ratio"],
+        },
         modules=("shuffledp.figures.bounds", "shuffledp.tables"),
         outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=tuple(paths.values()),

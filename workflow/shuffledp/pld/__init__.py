@@ -1,7 +1,14 @@
 """Privacy loss distributions: dominating pairs on a lattice, composed with certified error bounds."""
 
 from shuffledp.pld.composition import Composition, ErrorBudget
-from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
+from shuffledp.pld.outcomes import (
+    Lattice,
+    Outcomes,
+    connect_the_dots,
+    dominating,
+    merge_to_lattice,
+    renyi_divergence,
+)
 
 __all__ = [
     "Composition",
@@ -11,4 +18,5 @@ __all__ = [
     "connect_the_dots",
     "dominating",
     "merge_to_lattice",
+    "renyi_divergence",
 ]

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shuffledp import numerics
 from shuffledp.checks import FloatArray
+from shuffledp.numerics import EPSILON
 from shuffledp.profiles.tilted_binomials import TiltedBinomials
 
 _CELLS = 64  # cells of the step in which outcomes are merged first
@@ -141,3 +143,23 @@ def _fine_cells(outcomes: Outcomes, width: float) -> tuple[FloatArray, FloatArra
     low = cells * width
     other = np.bincount(inverse, weights=outcomes.mass * np.expm1(low[inverse] - outcomes.loss))
     return (low[some] - np.log1p(other[some] / mass[some])), mass[some]
+
+
+def renyi_divergence(lattice: Lattice, order: float, largest: float) -> float:
+    """Return the Renyi divergence of the pair of a pessimistic lattice, rounded up.
+
+    Args:
+        lattice: from ``connect_the_dots``.
+        order: a number > 1.
+        largest: a bound on the losses that were left out of the lattice.
+    """
+    tilt = order - 1
+    if tilt * max(largest, float(np.abs(lattice.loss).max())) < 30:
+        growth = lattice.mass * np.expm1(tilt * lattice.loss)
+        excess = float(growth.sum()) + lattice.infinite * math.exp(tilt * largest)
+        excess += EPSILON * (16 + 4 * float(np.abs(growth).sum()))
+        return max(math.log1p(excess), 0.0) / tilt
+    log_sum = numerics.log_sum_exp(np.log(lattice.mass) + tilt * lattice.loss)
+    if lattice.infinite > 0:
+        log_sum = float(np.logaddexp(log_sum, math.log(lattice.infinite) + tilt * largest))
+    return max(log_sum + EPSILON * (64 + tilt * largest), 0.0) / tilt
