@@ -302,7 +302,7 @@ def test_the_accountants_as_json():
 def test_a_users_accountant_takes_part(monkeypatch):
     monkeypatch.setattr(registry, "_REGISTRY", {})
     fields = {
-        "citation": "here [1]",
+        "citation": "here [bold]",
         "theorem": "x in [0, 1]",
         "label": "mine",
         "needs": ("any",),
@@ -313,7 +313,7 @@ def test_a_users_accountant_takes_part(monkeypatch):
         register(lambda *, n, k, eps0, rounds, delta: {"epsilon": 1e-3 * rounds})
     lines = shown("epsilon", *words(EPSILON)).splitlines()
     assert [line.split()[0] for line in lines[3:-1]] == ["up", "mine", "low"]
-    assert "here [1]" in lines[3]  # brackets are no markup
+    assert "here [bold]" in lines[3]  # brackets are no markup
     assert "x in [0, 1]" in lines[3]
     assert re.search(
         r"delta ~ 1 at epsilon = 0\.15 by mine", shown("delta", *words(DELTA), "--accountant", "mine")

@@ -1,5 +1,6 @@
 """Shuffled k-ary randomised response against enumeration of what each adversary sees."""
 
+import importlib
 import math
 from collections import defaultdict
 from fractions import Fraction
@@ -284,7 +285,8 @@ def test_what_only_the_profile_takes_is_checked(eps, divergence, name):
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("shuffledp.profiles.krr._LARGEST", 1000)
+    # the package offers the function under the module's name
+    monkeypatch.setattr(importlib.import_module("shuffledp.profiles.krr"), "_LARGEST", 1000)
     with pytest.raises(ValueError, match="n must be smaller"):
         krr_outcomes(n=150, categories=4, gamma=0.5, adversary="strong")
     with pytest.raises(ValueError, match="n must be smaller"):

@@ -66,7 +66,9 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
     deltas = checks.probabilities("delta", delta, zero=True)
     counts = checks.counts("rounds", rounds)
     total = checks.probability("total_delta", total_delta, zero=True)
-    return checks.like_input(-np.expm1(np.log1p(-total) - counts * np.log1p(-deltas)))
+    # however much the rounds use up beyond what there is, it is too much
+    log_used = np.minimum(np.log1p(-total) - counts * np.log1p(-deltas), 700.0)
+    return checks.like_input(-np.expm1(log_used))
 
 
 def _formula(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> FloatArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy import special
 
@@ -10,8 +12,9 @@ from shuffledp.checks import FloatArray
 from shuffledp.closed_form.feldman2021 import feldman2021
 from shuffledp.composition import advanced, kairouz2015, remaining_delta, subsample
 
-_GRID = 65
-_ZOOMS = 4
+_GRID = 401
+_ZOOMS = 5
+_LARGEST_LOGIT = 32.0  # the share then differs from 1 by 1e-14
 
 
 def _without_amplification(n: int, k: int, eps0: float) -> float:
@@ -35,9 +38,17 @@ def _at_share(
 def _best_split(
     n: int, k: int, eps0: float, rounds: FloatArray, delta: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Minimise epsilon over the split of delta, on a grid of shares that zooms in on the best."""
+    """Minimise epsilon over the split of delta, on a grid of shares that zooms in on the best.
+
+    The closed form holds for deltas of one shuffle above 4 exp(-k e^-eps0 / 16), hence above some share.
+    """
     every = np.arange(rounds.size)
-    low, high = np.full(rounds.size, -30.0), np.full(rounds.size, 30.0)
+    least_delta = 4 * math.exp(-k * math.exp(-eps0) / 16) * (1 + 1e-9)
+    if least_delta * (k / n) >= 1:
+        return np.full(rounds.size, np.inf), np.zeros(rounds.size)
+    share = rounds * math.log1p(-least_delta * (k / n)) / math.log1p(-delta)
+    low = np.maximum(special.logit(np.clip(share, 0.0, 1.0)), -_LARGEST_LOGIT)
+    low, high = np.minimum(low, _LARGEST_LOGIT), np.full(rounds.size, _LARGEST_LOGIT)
     for _ in range(_ZOOMS):
         logit = np.linspace(low, high, _GRID, axis=1)
         epsilon, shuffle_delta = _at_share(special.expit(logit), n, k, eps0, rounds[:, None], delta)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from shuffledp import numerics
+from shuffledp.accountants import losses
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.composition import kairouz2015, remaining_delta, subsample
@@ -23,6 +24,8 @@ def _shuffle_epsilon(k: int, eps0: float, deltas: FloatArray) -> FloatArray:
     def too_much(eps: FloatArray) -> FloatArray:
         return np.asarray(clones(eps, n=k, eps0=eps0, analysis="feldman2021")) > deltas
 
+    if eps0 == 0:
+        return np.zeros(deltas.shape)
     return numerics.last_true(too_much, np.zeros(deltas.shape), np.full(deltas.shape, eps0))
 
 
@@ -39,19 +42,25 @@ def _shuffle_epsilon(k: int, eps0: float, deltas: FloatArray) -> FloatArray:
     ),
 )
 def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    counts = np.maximum(rounds, 1.0)
-    usable = -np.log1p(-delta) * (n / k)
-    low, high = _SHARES[0] * usable / counts.max(), min(_SHARES[1] * usable / counts.min(), 0.5)
-    points = max(int(_PER_DECADE * np.log10(high / low)), 0) + 2
-    shuffle_delta = np.geomspace(low, high, points)
-    sampled = subsample(eps=_shuffle_epsilon(k, eps0, shuffle_delta), delta=shuffle_delta, gamma=k / n)
-    epsilon = np.asarray(
-        kairouz2015(eps=sampled.eps, delta=sampled.delta, rounds=rounds[:, None], total_delta=delta)
+    if eps0 > losses.LARGEST_EPS0:
+        nothing = np.zeros(rounds.shape)
+        return {"epsilon": nothing + np.inf, "shuffle_delta": nothing, "composition_delta": nothing}
+    counts = np.maximum(rounds, 1.0)[:, None]
+    # delta of one shuffle if the rounds used all of delta; powers of ten, so that no T depends on another
+    usable = -np.log1p(-delta) * (n / k) / counts
+    low, high = _SHARES[0] * usable, np.minimum(_SHARES[1] * usable, 0.5)
+    exponents = np.arange(
+        np.floor(_PER_DECADE * np.log10(low.min(initial=0.5))),
+        np.ceil(_PER_DECADE * np.log10(high.max(initial=0.0) + 1e-300)) + 1,
     )
-    best = np.argmin(epsilon, axis=1)
+    shuffle_delta = np.minimum(10 ** (exponents / _PER_DECADE), 0.5)
+    sampled = subsample(eps=_shuffle_epsilon(k, eps0, shuffle_delta), delta=shuffle_delta, gamma=k / n)
+    composed = kairouz2015(eps=sampled.eps, delta=sampled.delta, rounds=rounds[:, None], total_delta=delta)
+    epsilon = np.where((shuffle_delta >= low) & (shuffle_delta <= high), composed, np.inf)
+    best = np.argmin(epsilon, axis=1) if exponents.size else np.zeros(0, dtype=np.int64)
     chosen = np.asarray(sampled.delta)[best]
     return {
-        "epsilon": epsilon[np.arange(rounds.size), best],
+        "epsilon": np.where(rounds > 0, epsilon[np.arange(rounds.size), best], 0.0),
         "shuffle_delta": shuffle_delta[best],
         "composition_delta": np.asarray(remaining_delta(delta=chosen, rounds=rounds, total_delta=delta)),
     }

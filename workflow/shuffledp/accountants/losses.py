@@ -78,7 +78,8 @@ class _Rounded:
             composition = Composition([(self._lattice(coarser), count)], bound=bound)
             try:
                 epsilon = composition.epsilon(delta)
-                error = composition.delta_with_errors(epsilon)[1].total if epsilon > 0 else 0.0
+                stated = 0 < epsilon < np.inf
+                error = composition.delta_with_errors(epsilon)[1].total if stated else 0.0
             except LatticeTooFineError:
                 continue
             return epsilon, error / delta

@@ -10,7 +10,7 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
 from shuffledp.numerics import EPSILON
-from shuffledp.profiles.tilted_binomials import TiltedBinomials
+from shuffledp.tilted_binomials import TiltedBinomials
 
 _CELLS = 64  # cells of the step in which outcomes are merged first
 _ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point

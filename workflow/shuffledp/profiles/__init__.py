@@ -2,7 +2,8 @@
 
 from shuffledp.profiles.clones import clones
 from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.profiles.krr import krr
 from shuffledp.profiles.randomized_response import randomized_response_lower
 from shuffledp.profiles.subsampling import Profile, subsampled
 
-__all__ = ["Profile", "clones", "randomized_response_lower", "subsampled", "to_epsilon"]
+__all__ = ["Profile", "clones", "krr", "randomized_response_lower", "subsampled", "to_epsilon"]

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,10 +27,8 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.profiles.tilted_binomials import TiltedBinomials, binomial_blocks
-
-if TYPE_CHECKING:
-    from shuffledp.pld.outcomes import Outcomes
+from shuffledp.pld.outcomes import Outcomes, dominating
+from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks
 
 ADVERSARIES = ("strong", "weak")
 DIVERGENCES = ("hockey_stick", "tail")
@@ -97,8 +94,6 @@ def krr_outcomes(*, n: int, categories: int, gamma: float, adversary: str = "str
         ValueError: an argument is out of range, or there are too many outcomes to list. They grow like n
             for the strong and like n^1.5 for the weak adversary, for whom n of some 3000 is the largest.
     """
-    # the package pld builds on the profiles: imported here, each of the two can be loaded first
-    from shuffledp.pld.outcomes import Outcomes, dominating
 
     pair, _ = _checked(n, categories, gamma, adversary)
     masses, losses, infinite, count = [], [], pair.lost, 0

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.profiles.tilted_binomials import TiltedBinomials, binomial_blocks, rounded
+from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks, rounded
 from shuffledp.two_symbols import TwoSymbols
 
 _WIDTH = 2e-4
