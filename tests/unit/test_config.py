@@ -107,7 +107,7 @@ def varying(variable, **changes):
 @pytest.mark.parametrize("files", [["config.yaml"], ["config.yaml", "smoke.yaml"]], ids=" ".join)
 def test_shipped_configurations_resolve(root, files):
     settings = config.load([root / "config" / name for name in files])
-    assert [figure.name for figure in settings.bounds] == ["fig2", "fig4", "fig5"]
+    assert [figure.name for figure in settings.bounds] == ["fig2", "fig4", "fig5", "gap"]
     for curve in settings.curves:
         assert dict(curve.fixed)["delta"] == 1e-8
         assert set(dict(curve.fixed)) | {curve.variable} == set(FIXED)

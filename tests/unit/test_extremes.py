@@ -258,7 +258,8 @@ def exact_profile(target, eps, rounds):
 LOSSES = [1e-3, 0.1, 1.0, 5.0, 12.0, 16.0, 20.0, 25.0, 30.0, 34.0, 36.5]
 SHORT = list(itertools.product([1, 2, 7, 18], [1e-8, 1e-3, 0.3]))
 PROFILE = 1e-12  # rounding of an eps of up to 700, seen through the slope of delta, which is at most 1
-SOLVER = 2e-11  # the solver rounds a probability up by 1e-11
+SOLVER = 2e-11  # and up to as much upwards, of delta
+RELATIVE = 2e-13  # and of eps itself
 
 
 def optimal(eps, rounds, delta):
@@ -347,8 +348,8 @@ SWEEPS = {
     ],
     # the coarse part, and steps of one where the best order and the best split move with every round
     "rounds": [0, 1, 2, 3, 5, 10, 99, 100, 101, 999, 1000, 1001, *np.geomspace(2e3, 1e6, 20).round()],
-    "delta": [1e-12, 1e-10, 9e-9, 1e-8, 1.0001e-8, 1e-6, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999],
-    "n": [1e3, 1001, 2000, 1e4, 1e5, 1e5 + 1, 1e6, 1e8, 1e12],
+    "delta": [1e-12, 9e-9, 1e-8, 1.0001e-8, 1e-5, 0.01, 0.3, 0.5, 0.999],
+    "n": [1e3, 1001, 1e4, 1e5, 1e5 + 1, 1e8, 1e12],
 }
 DIRECTIONS = {"eps0": 1, "rounds": 1, "delta": -1, "n": -1}
 

@@ -16,19 +16,25 @@ FloatArray = NDArray[np.float64]
 
 
 def _number(name: str, value: object) -> float:
+    """Return ``value`` as a float; nan and numbers too large for one are left to the range check."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a single real number, got {value!r}")
-    number = float(value)
-    if math.isnan(number):
-        raise ValueError(f"{name} must not be nan")
-    return number
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _range(at_least: float) -> str:
+    return "" if math.isinf(at_least) else f" >= {at_least:g}"
 
 
 def real(name: str, value: object, *, at_least: float = -math.inf, finite: bool = True) -> float:
     """Return ``value`` as a float that is at least ``at_least`` (and finite, unless told otherwise)."""
     number = _number(name, value)
-    if number < at_least or (finite and math.isinf(number)):
-        raise ValueError(f"{name} must be a {'finite ' * finite}number >= {at_least:g}, got {value!r}")
+    if not number >= at_least or (finite and math.isinf(number)):
+        kind = "finite number" if finite else "number"
+        raise ValueError(f"{name} must be a {kind}{_range(at_least)}, got {value!r}")
     return number
 
 
@@ -60,28 +66,28 @@ def probability(name: str, value: object, *, zero: bool = False, one: bool = Fal
 
 def _array(name: str, value: ArrayLike) -> FloatArray:
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}") from None
-    if np.isnan(array).any():
-        raise ValueError(f"{name} must not be nan, got {value!r}")
-    return array
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}")
+    return array.astype(np.float64)
 
 
 def reals(name: str, value: ArrayLike, *, at_least: float = -math.inf) -> FloatArray:
     """Return an array (of any shape) of finite numbers >= ``at_least``."""
     array = _array(name, value)
-    if np.isinf(array).any() or (array < at_least).any():
-        raise ValueError(f"{name} must hold finite numbers >= {at_least:g}, got {value!r}")
+    if not (np.isfinite(array) & (array >= at_least)).all():
+        raise ValueError(f"{name} must hold finite numbers{_range(at_least)}, got {value!r}")
     return array
 
 
 def probabilities(name: str, value: ArrayLike, *, zero: bool = False, one: bool = False) -> FloatArray:
     """Return an array (of any shape) of numbers in (0, 1); ``zero`` and ``one`` as for ``probability``."""
     array = _array(name, value)
-    below = array < 0 if zero else array <= 0
-    above = array > 1 if one else array >= 1
-    if (below | above).any():
+    above = array >= 0 if zero else array > 0
+    below = array <= 1 if one else array < 1
+    if not (above & below).all():
         interval = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
         raise ValueError(f"{name} must lie in {interval}, got {value!r}")
     return array
@@ -89,8 +95,8 @@ def probabilities(name: str, value: ArrayLike, *, zero: bool = False, one: bool 
 
 def counts(name: str, value: ArrayLike, *, at_least: int = 0) -> FloatArray:
     """Return an array (of any shape) of whole numbers >= ``at_least``, as float64."""
-    array = reals(name, value)
-    if (array != np.floor(array)).any() or (array < at_least).any():
+    array = _array(name, value)
+    if not (np.isfinite(array) & (array == np.floor(array)) & (array >= at_least)).all():
         raise ValueError(f"{name} must hold whole numbers >= {at_least}, got {value!r}")
     return array
 
@@ -98,10 +104,10 @@ def counts(name: str, value: ArrayLike, *, at_least: int = 0) -> FloatArray:
 def integer_orders(value: ArrayLike) -> FloatArray:
     """Return Renyi orders for a theorem that holds at whole orders >= 2 only."""
     array = _array("order", value)
-    if np.isinf(array).any() or (array != np.floor(array)).any() or (array < 2).any():
+    if not (np.isfinite(array) & (array == np.floor(array)) & (array >= 2) & (array <= 2.0**53)).all():
         raise ValueError(
-            f"order must hold whole numbers >= 2 for this bound, got {value!r}; between two whole orders "
-            "interpolate (order - 1) * rdp linearly, as shuffledp.rdp.to_epsilon does"
+            f"order must hold whole numbers >= 2 (and <= 2^53) for this bound, got {value!r}; between two whole "
+            "orders interpolate (order - 1) * rdp linearly, as shuffledp.rdp.to_epsilon does"
         )
     return array
 
@@ -109,7 +115,7 @@ def integer_orders(value: ArrayLike) -> FloatArray:
 def real_orders(value: ArrayLike) -> FloatArray:
     """Return Renyi orders for a bound that holds at every finite order > 1."""
     array = _array("order", value)
-    if np.isinf(array).any() or (array <= 1).any():
+    if not (np.isfinite(array) & (array > 1)).all():
         raise ValueError(f"order must hold finite numbers > 1, got {value!r}")
     return array
 

@@ -74,8 +74,8 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
 def _formula(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> FloatArray:
     drift = rounds * eps * np.tanh(eps / 2)
     with np.errstate(divide="ignore"):
-        plain = np.log(1 / slack_delta)
-        capped = np.log(np.e + np.sqrt(rounds) * eps / slack_delta)
+        plain = -np.log(slack_delta)
+        capped = np.logaddexp(1.0, np.log(np.sqrt(rounds) * eps) + plain)
     spread = eps * np.sqrt(2 * rounds * np.minimum(plain, capped))
     return np.minimum(rounds * eps, drift + spread) * (1 + 16 * numerics.EPSILON)
 
@@ -125,7 +125,8 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     if tail_p[m] <= target:
         return min(float(loss[m]), pure)
     found = math.log(tail_p[m] - target) - float(log_tail_q[m])
-    return min(found * (1 + 1e-13) + 1e-14, pure) if found > -1e-14 else 0.0
+    outward = 1e-14 + 16 * numerics.EPSILON * found
+    return min(found + outward, pure) if found > -1e-14 else 0.0
 
 
 def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
@@ -201,7 +202,7 @@ def advanced(*, eps: ArrayLike, delta: float, rounds: ArrayLike, total_delta: fl
     delta = checks.probability("delta", delta, zero=True)
     slack = checks.probability("total_delta", total_delta, zero=True) - counts * delta
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        spread = epsilon * np.sqrt(2 * counts * np.log(1 / np.maximum(slack, 0.0)))
+        spread = epsilon * np.sqrt(-2 * counts * np.log(np.maximum(slack, 0.0)))
         composed = (counts * epsilon * np.expm1(epsilon) + spread) * (1 + 16 * numerics.EPSILON)
     free = (counts == 0) | (epsilon == 0)
     return checks.like_input(np.where(slack < 0, np.inf, np.where(free, 0.0, composed)))

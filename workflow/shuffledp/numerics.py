@@ -107,7 +107,7 @@ def log_binomial(n: float, j: FloatArray) -> FloatArray:
         - stirling_error(inner)
         - stirling_error(rest)
         - inner * np.log(inner / n)
-        - rest * np.log1p(-inner / n)
+        - rest * np.log1p(-inner / max(n, 2.0))
     )
     return np.where((j <= 0) | (j >= n), 0.0, value)
 
@@ -135,7 +135,9 @@ def log_power_excess(order: float, log_u: FloatArray, sign: FloatArray | float =
             tail = (1.0 + tail) * ((order - j) / (j + 1)) * x
         series = math.log(order) + math.log((order - 1) / 2) + 2 * log_u + np.log1p(tail)
         log_power = order * np.where(sign > 0, np.logaddexp(0.0, log_u), np.log1p(np.maximum(u, -1.0)))
-        moderate = np.log(np.expm1(np.minimum(log_power, 700.0)) - order * u)
+        # both terms are of the size of order - 1, which may be tiny
+        power_less_one = np.expm1((order - 1) * np.minimum(log_power / order, 700.0 / order))
+        moderate = np.log((1 + u) * power_less_one - (order - 1) * u)
         # (1 + order u) / (1 + u)^order, from logarithms since u itself may overflow
         large = log_power + np.log1p(-np.exp(np.logaddexp(0.0, math.log(order) + log_u) - log_power))
         direct = np.where(log_power > 50.0, large, moderate)
@@ -152,9 +154,9 @@ def _beyond(term: LogTerms, peak: int, end: int, log_floor: float) -> int:
         below = np.nonzero(term((peak + step * offsets).astype(np.float64)) < log_floor)[0]
         if not below.size:
             return end
-        near = int(offsets[max(int(below[0]) - 1, 0)])
-        offsets = np.unique(np.linspace(near, int(offsets[below[0]]), 17).astype(np.int64))
-    return peak + step * int(offsets[np.searchsorted(offsets, near) + 1 if near < offsets[-1] else -1])
+        near, found = int(offsets[max(int(below[0]) - 1, 0)]), int(offsets[below[0]])
+        offsets = np.unique(np.linspace(near, found, 17).astype(np.int64))
+    return peak + step * found
 
 
 def _concave_peak(term: LogTerms, first: int, last: int) -> tuple[int, float]:

@@ -80,7 +80,8 @@ class Accountant:
         else:
             columns = dict(self.compute(n=n, k=k, eps0=eps0, rounds=flat, delta=delta))
         own = columns.pop("epsilon")
-        cap = flat * float(subsample(eps=eps0, delta=0.0, gamma=k / n).eps) * (1 + 8 * numerics.EPSILON)
+        outward = 8 * numerics.EPSILON * (-1 if self.kind == "lower" else 1)
+        cap = flat * float(subsample(eps=eps0, delta=0.0, gamma=k / n).eps) * (1 + outward)
         columns = {"epsilon": np.minimum(own, cap), "theorem_epsilon": own, **columns}
         return {key: checks.like_input(column.reshape(counts.shape)) for key, column in columns.items()}
 

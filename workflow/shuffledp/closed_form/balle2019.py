@@ -53,7 +53,7 @@ def balle2019(*, n: int, eps0: float, delta: float) -> Amplification:
         ValueError: an argument is out of range.
     """
     n, eps0, delta = checks.count("n", n), checks.eps0(eps0), checks.probability("delta", delta)
-    applicable = np.asarray(eps0 <= 0.5 * math.log(n / math.log(1 / delta)))
+    applicable = np.asarray(eps0 <= 0.5 * math.log(n / -math.log(delta)))
     eps = np.asarray(eps0)
     if applicable and eps0 > 0:
         log_target = math.log(delta) - 1e-9

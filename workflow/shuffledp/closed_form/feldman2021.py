@@ -32,7 +32,7 @@ def feldman2021(*, n: int, eps0: float, delta: ArrayLike) -> Amplification:
     """
     n, eps0 = checks.count("n", n), checks.eps0(eps0)
     deltas = checks.probabilities("delta", delta)
-    log_term = np.log(4 / deltas)
+    log_term = math.log(4) - np.log(deltas)
     applicable = eps0 <= np.log(n / (16 * log_term))
     ratio = math.exp(min(eps0 - math.log(n), 0.0))  # below 1 wherever the condition holds
     excess = math.tanh(eps0 / 2) * (8 * np.sqrt(ratio * log_term) + 8 * ratio)
