@@ -106,8 +106,8 @@ def integer_orders(value: ArrayLike) -> FloatArray:
     array = _array("order", value)
     if not (np.isfinite(array) & (array == np.floor(array)) & (array >= 2) & (array <= 2.0**53)).all():
         raise ValueError(
-            f"order must hold whole numbers >= 2 (and <= 2^53) for this bound, got {value!r}; between two whole "
-            "orders interpolate (order - 1) * rdp linearly, as shuffledp.rdp.to_epsilon does"
+            f"order must hold whole numbers >= 2 (and <= 2^53) for this bound, got {value!r}; between two of "
+            "them interpolate (order - 1) * rdp linearly, as shuffledp.rdp.to_epsilon does"
         )
     return array
 
