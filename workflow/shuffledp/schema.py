@@ -59,6 +59,6 @@ def _values(node: dict[str, Any]) -> str:
     low, high = node.get("minimum"), node.get("maximum")
     above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
     bounds = [(">=", low), (">", above), ("<=", high), ("<", below)]
-    limits = " ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
+    limits = " and ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
     kind = {"array": "list of strings", "object": "keys below"}.get(node["type"], node["type"])
     return f"{kind} {limits}".strip()

@@ -17,7 +17,7 @@ def _columns(pairs: list[Outcomes], rounds: FloatArray, delta: float) -> Columns
 
 @register(
     name="krr3-lower",
-    citation="koskela2022",
+    citation="this project",
     theorem="three-symbol randomised response, all others on the third symbol",
     kind="lower",
     label="three-symbol randomised response, lower bound",

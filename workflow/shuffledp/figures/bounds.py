@@ -77,7 +77,7 @@ def draw_bounds(
             if column == 0:
                 axis.set_ylabel(r"central privacy $\epsilon$")
                 if ratio:
-                    lowest.set_ylabel("upper/lower")
+                    lowest.set_ylabel("ratio")
         entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)
     return figure
@@ -106,4 +106,5 @@ def _draw_ratio(
     upper, lower = curves[ratio[0]], curves[ratio[1]]
     both = (lower["epsilon"] > 0).to_numpy()
     axis.plot(upper[variable][both], (upper["epsilon"] / lower["epsilon"])[both], color="#444444")
-    axis.set_ylim(1.0, 1.3)
+    values = axis.get_lines()[0].get_ydata()
+    axis.set_ylim(min(1.0, *values), max(1.3, *(1.05 * value for value in values)))

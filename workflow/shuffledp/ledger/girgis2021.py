@@ -11,6 +11,7 @@ from shuffledp.ledger.claims import CurveKey, Decision, agrees, at, claim
 Tables = Mapping[str, pd.DataFrame]
 _PAPER = "girgis2021"
 _ROUNDS = 1e5
+_ALMOST = 0.1  # what "almost matches" is taken to mean
 
 
 def _curves(figure: str, panel: str, **accountants: str) -> dict[str, CurveKey]:
@@ -107,16 +108,28 @@ def _g3(tables: Tables) -> Decision:
         "(supplement, figure 5a)"
     ),
     stated="almost matches",
-    curves=_curves("fig5", "a", theorem1="girgis2021-upper", shuffle="girgis2021ccs-wang2019-loose"),
+    curves=_curves(
+        "fig5",
+        "a",
+        theorem1="girgis2021-upper",
+        shuffle="girgis2021ccs-wang2019-loose",
+        tight="girgis2021ccs-wang2019",
+    ),
 )
 def _g4(tables: Tables) -> Decision:
-    ratio = _ratio(tables, "shuffle")
-    close = abs(ratio - 1) <= 0.1
-    return Decision(
-        f"ratio {ratio:.2f} at T=1e5",
-        "reproduced" if close else "not reproduced",
-        "both forms of wang2019's second-order term agree here" if close else "more than 10% apart",
-    )
+    ratios = tables["shuffle"].epsilon / tables["theorem1"].epsilon
+    ratio, tight = _ratio(tables, "shuffle"), _ratio(tables, "tight")
+    ours = f"ratio {ratio:.2f} at T=1e5"
+    if abs(ratio - 1) > _ALMOST:
+        return Decision(ours, "not reproduced", "more than 10% apart")
+    forms = "either form" if agrees(tight, ratio) else "the larger form"
+    reason = f"within 10% at T=1e5 with {forms} of wang2019's second-order term"
+    if ratios.min() < 1 - _ALMOST:
+        reason += (
+            f"; at small T girgis2021ccs with wang2019 is the better one (ratio down to {ratios.min():.2f})"
+        )
+        return Decision(ours, "reproduced under a stated reading", reason)
+    return Decision(ours, "reproduced", reason)
 
 
 @claim(
