@@ -92,15 +92,15 @@ def test_a_caption_follows_the_configuration(template, root):
     )
     assert "eps0 = 2, delta = 1e-8" in before
     assert "eps0 = 0.75, delta = 1e-7" in after
-    assert "1e-8" not in after.partition("Chosen here")[0]
+    assert "1e-8" not in after.partition("Choices made here")[0]
     assert "- our bound (``girgis2021-upper``" in after
 
 
 def test_captions_without_choices_claim_none(template, shipped):
     about = products.caption(shipped.bounds[0])
     text = render_caption(template, {"caption": {**about, "choices": []}})
-    assert "Chosen here" in caption_of(template, shipped.bounds[0])
-    assert "Chosen here" not in text
+    assert "Choices made here" in caption_of(template, shipped.bounds[0])
+    assert "Choices made here" not in text
 
 
 @pytest.mark.parametrize(

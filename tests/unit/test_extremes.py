@@ -136,10 +136,10 @@ def test_accountants_at_tiny_deltas(name, delta):
 ROUNDS = np.array([0.0, 1.0, 1e3])
 
 
-@pytest.mark.parametrize("eps0", [1e-6, 0.1, 2.0, 30.0, 400.0])
+@pytest.mark.parametrize("eps0", [1e-6, 2.0, 30.0, 400.0])
 @pytest.mark.parametrize("name", accountants.names())
 def test_accountants_stay_below_pure_dp(name, eps0):
-    for n, k, delta in [(1, 1, 1e-30), (1e3, 10, 0.9), (1e9, 1e3, 1e-30), (1e12, 1e6, 0.9), (1e12, 2, 1e-8)]:
+    for n, k, delta in [(1e3, 10, 0.9), (1e9, 1e3, 1e-30), (1e12, 1e6, 0.9), (1e12, 2, 1e-8)]:
         cap = ROUNDS * pure_dp(n, k, eps0)
         epsilon = accountants.epsilon(name, n=n, k=k, eps0=eps0, rounds=ROUNDS, delta=delta)
         assert epsilon[0] == 0
@@ -324,14 +324,14 @@ def test_theorem_2_is_rounded_down_at_every_order(order):
 
 # --- hard case B3: monotone in eps0, rounds, delta, and n at fixed k
 
-BASE = {"n": 1e6, "k": 1e3, "eps0": 1.0, "rounds": 1e4, "delta": 1e-8}
+BASE = {"n": 1e6, "k": 1005, "eps0": 1.0, "rounds": 1e4, "delta": 1e-8}
 KBAR_STEP = math.log(1004 / 136)  # at this eps0, kbar of k = 1005 steps from 69 to 68
 SWEEPS = {
-    "eps0": [0, 1e-6, 0.1, 1, 1.5, KBAR_STEP - 1e-9, KBAR_STEP + 1e-9, 2.1, 3, 4],
+    "eps0": [0, 0.1, 1, KBAR_STEP - 1e-9, KBAR_STEP + 1e-9, 3],
     # the coarse part, and steps of one where the best order and the best split move with every round
-    "rounds": [0, 1, 2, 3, 5, 10, 99, 100, 101, 999, 1000, 1001, *np.geomspace(2e3, 1e6, 20).round()],
-    "delta": [1e-12, 9e-9, 1e-8, 1.0001e-8, 1e-5, 0.01, 0.3, 0.5, 0.999],
-    "n": [1e3, 1001, 1e4, 1e5, 1e5 + 1, 1e8, 1e12],
+    "rounds": [0, 1, 2, 3, 10, 99, 100, 101, 999, 1000, 1001, *np.geomspace(3e3, 1e6, 6).round()],
+    "delta": [1e-12, 9e-9, 1e-8, 1e-5, 0.3],
+    "n": [1005, 1006, 1e5, 1e12],
 }
 DIRECTIONS = {"eps0": 1, "rounds": 1, "delta": -1, "n": -1}
 
@@ -346,15 +346,11 @@ def assert_monotone(values, direction):
 @pytest.mark.parametrize("argument", SWEEPS)
 @pytest.mark.parametrize("name", accountants.names())
 def test_hard_case_b3_accountants_are_monotone(name, argument):
-    crowded = {"n": 1e4, "k": 1005, "eps0": 0.3, "delta": 1e-6}
-    for other in ({}, crowded) if argument in ("eps0", "rounds") else ({},):
-        setting = {**BASE, **other}
-        swept = [value for value in SWEEPS[argument] if argument != "n" or value >= setting["k"]]
-        if argument == "rounds":  # they may come as one array
-            values = accountants.epsilon(name, **{**setting, "rounds": swept})
-        else:
-            values = [accountants.epsilon(name, **{**setting, argument: value}) for value in swept]
-        assert_monotone(values, DIRECTIONS[argument])
+    if argument == "rounds":  # they may come as one array
+        values = accountants.epsilon(name, **{**BASE, "rounds": SWEEPS["rounds"]})
+    else:
+        values = [accountants.epsilon(name, **{**BASE, argument: value}) for value in SWEEPS[argument]]
+    assert_monotone(values, DIRECTIONS[argument])
 
 
 @pytest.mark.parametrize("closed", [closed_form.feldman2021, closed_form.balle2019])

@@ -125,7 +125,7 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     if tail_p[m] <= target:
         return min(float(loss[m]), pure)
     found = math.log(tail_p[m] - target) - float(log_tail_q[m])
-    outward = 1e-14 + 16 * numerics.EPSILON * found
+    outward = 1e-14 + 64 * numerics.EPSILON * found
     return min(found + outward, pure) if found > -1e-14 else 0.0
 
 
