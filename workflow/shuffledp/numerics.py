@@ -261,9 +261,7 @@ def log_binomial_transform(orders: FloatArray, log_coefficient: LogTerms, *, fir
         for index in np.nonzero(small)[0]:
             n = int(orders[index])
             log_sum = log_sum_exp(
-                coefficients[: n + 1 - first]
-                - log_factorial[first : n + 1]
-                - log_factorial[n - first :: -1][: n + 1 - first]
+                coefficients[: n + 1 - first] - log_factorial[first : n + 1] - log_factorial[n - first :: -1]
             )
             result[index] = log_factorial[n] + log_sum + slack[n]
     for index in np.nonzero(orders > _FULL_SUM)[0]:

@@ -60,8 +60,9 @@ def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
     note="The pair of clones-pld, through its Renyi divergences instead of its privacy loss distribution.",
 )
 def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    if eps0 == 0 or eps0 > losses.LARGEST_EPS0:
-        return {"epsilon": np.full(rounds.shape, 0.0 if eps0 == 0 else np.inf)}
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return {"epsilon": trivial["epsilon"]}
     outcomes = _outcomes(n, k, eps0, "feldman2022")
     lattice = connect_the_dots(outcomes, step=losses.lattice_step(outcomes))
     largest = float(lattice.loss.max())

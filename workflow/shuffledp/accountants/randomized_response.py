@@ -8,7 +8,8 @@ from shuffledp.accountants import losses
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
-from shuffledp.profiles.randomized_response import many_symbols_pair, two_symbols_losses
+from shuffledp.profiles.randomized_response import many_symbols_pair
+from shuffledp.two_symbols import TwoSymbols
 
 
 def _columns(pairs: list[Outcomes], rounds: FloatArray, delta: float) -> Columns:
@@ -45,5 +46,5 @@ def _two(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Co
     trivial = losses.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
-    mass, loss = two_symbols_losses(n=n, k=k, eps0=eps0)
+    mass, loss = TwoSymbols(n, k, eps0).losses()
     return _columns([Outcomes(mass * np.exp(loss), loss), Outcomes(mass, -loss)], rounds, delta)

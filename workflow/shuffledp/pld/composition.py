@@ -94,13 +94,12 @@ class _Tilted:
 
     def characteristic(self, count: int, length: int) -> FloatArray:
         """E e^{i omega (loss - mean)} at omega = 2 pi j / (length step), j = 0..count-1."""
+        omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
         if count * self.mass.size <= _DIRECT:
-            omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
             return np.exp(1j * np.outer(omega, self.centred)) @ self.mass
         middle = round(self.mean / self.lattice.step)
         place = np.mod(self.index - middle, length).astype(np.int64)
         wrapped = np.bincount(place, weights=self.mass, minlength=length)
-        omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
         values = np.conj(fft.rfft(wrapped)[:count])
         return values * np.exp(-1j * omega * (self.mean - middle * self.lattice.step))
 
@@ -144,9 +143,8 @@ class _Contour:
     def __init__(self, phases: Sequence[tuple[Lattice, int]], theta: float) -> None:
         self.theta = theta
         parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in phases]
-        self.log_moment = sum(part.log_moment * part.rounds for part in parts)
-        self.mean = sum(part.mean * part.rounds for part in parts)
-        self.deviation = math.sqrt(sum(part.variance * part.rounds for part in parts))
+        self.log_moment, self.mean, variance = _cumulants(parts)
+        self.deviation = math.sqrt(variance)
         self._moment_error = sum(part.log_moment_error * part.rounds for part in parts)
         self._step = phases[0][0].step
         self._set_window(phases)
@@ -240,6 +238,15 @@ class _Contour:
         return value, ErrorBudget(folded, frequencies, rounding)
 
 
+def _cumulants(parts: Sequence[_Tilted]) -> tuple[float, float, float]:
+    """Return log E e^{theta S}, and the mean and the variance of S under the tilted law."""
+    return (
+        sum(part.log_moment * part.rounds for part in parts),
+        sum(part.mean * part.rounds for part in parts),
+        sum(part.variance * part.rounds for part in parts),
+    )
+
+
 def _log_moment(phases: Sequence[tuple[Lattice, int]], theta: float) -> float:
     return sum(
         rounds * numerics.log_sum_exp(np.log(lattice.mass) + theta * lattice.loss)
@@ -293,7 +300,7 @@ class Composition:
 
     def _spread(self) -> float:
         """Standard deviation of S under P, or a fraction of the step if it is smaller."""
-        variance = sum(_Tilted(*phase, 0.0).variance * phase[1] for phase in self.phases)
+        _, _, variance = _cumulants([_Tilted(*phase, 0.0) for phase in self.phases])
         return max(math.sqrt(variance), 1e-3 * self.phases[0][0].step)
 
     def _saddle(self, theta: float) -> tuple[float, float]:
@@ -304,9 +311,7 @@ class Composition:
         poles included, is 0; second-order expansion around that gives delta to some per cent.
         """
         parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in self.phases]
-        moment = sum(part.log_moment * part.rounds for part in parts)
-        slope = sum(part.mean * part.rounds for part in parts)
-        curvature = sum(part.variance * part.rounds for part in parts)
+        moment, slope, curvature = _cumulants(parts)
         eps = slope - 1 / theta - 1 / (1 + theta)
         curvature += 1 / theta**2 + 1 / (1 + theta) ** 2
         return eps, moment - theta * eps - math.log(theta * (1 + theta)) - 0.5 * math.log(

@@ -53,11 +53,6 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
     return TiltedBinomials(blocks.weights * (1 - gamma + gamma * rho), blocks.high, tilts, gaps, 0.0)
 
 
-def two_symbols_losses(*, n: int, k: int, eps0: float) -> tuple[FloatArray, FloatArray]:
-    """Return the outcomes of the subsampled shuffle of (a): masses under Q (all 0) and losses log P/Q."""
-    return TwoSymbols(n, k, eps0).losses()
-
-
 def randomized_response_lower(
     eps: ArrayLike, *, n: int, eps0: float, k: int | None = None, categories: int = 3
 ) -> float | FloatArray:
@@ -87,7 +82,7 @@ def randomized_response_lower(
         pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=categories)
         value, error = pair.hockey_stick(flat)
     else:
-        mass, loss = two_symbols_losses(n=n, k=k, eps0=eps0)
+        mass, loss = TwoSymbols(n, k, eps0).losses()
         forward = [mass @ (np.exp(loss) * np.maximum(-np.expm1(one - loss), 0.0)) for one in flat]
         reverse = [mass @ np.maximum(-np.expm1(one + loss), 0.0) for one in flat]
         value = np.maximum(forward, reverse)

@@ -17,26 +17,17 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 from shuffledp.two_symbols import TwoSymbols
-
-
-def _kbar(k: int, eps0: float) -> int:
-    """floor((k - 1) / (2 e^eps0)) + 1, never above its exact value although e^eps0 is rounded."""
-    return math.floor((k - 1) / 2 * math.exp(-eps0) * (1 - 8 * numerics.EPSILON)) + 1
 
 
 def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
     """The first summand of Theorem 4 (concentrated part), for orders >= 2."""
-    log_kbar = math.log(_kbar(k, eps0))
+    log_kbar = math.log(half_the_clones(k, eps0))
     square = math.log(4) + 2 * numerics.log_expm1(eps0) - eps0 - log_kbar
     log_base = math.log(2) + 2 * numerics.log_expm1(2 * eps0) - 2 * eps0 - log_kbar
     general = np.log(order) + special.gammaln(order / 2) + order / 2 * log_base
     return np.where(order == 2, square, general)
-
-
-def _log_few_clones(k: int, eps0: float) -> float:
-    """Logarithm of the Chernoff bound on seeing fewer than half the expected clones."""
-    return -(k - 1) / 8 * math.exp(-eps0)
 
 
 def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | FloatArray:
@@ -59,7 +50,7 @@ def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | Floa
     k, eps0 = checks.count("k", k, at_least=2), checks.eps0(eps0)
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
-    few = orders * numerics.log_sinh_gap(eps0) + _log_few_clones(k, eps0)
+    few = orders * numerics.log_sinh_gap(eps0) + log_fewer_clones(k, eps0)
     with np.errstate(over="ignore"):
         value = np.exp(np.logaddexp(_log_ternary_centre(orders, k, eps0), few))
     return checks.like_input(
@@ -101,7 +92,7 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
     # gains 1/(2j) in that of Gamma(j/2).
     centre = numerics.log_binomial_transform(flat, log_coefficient, first=3)
     pairs = np.log(flat) + np.log((flat - 1) / 2) + log_coefficient(np.array([2.0]))
-    few = _log_few_clones(k, eps0) + np.array([numerics.log_power_excess(lam, log_gap) for lam in flat])
+    few = log_fewer_clones(k, eps0) + np.array([numerics.log_power_excess(lam, log_gap) for lam in flat])
     log_sum = special.logsumexp([pairs, centre, few], axis=0)
     value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
     return checks.like_input(value.reshape(orders.shape))
@@ -112,7 +103,7 @@ def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
 
     The randomiser is two-symbol randomised response, all other clients hold 0. The expectation over the
     number of ones is evaluated itself, as a sum of terms (1+u)^order - 1 - order u >= 0 (u has mean 0);
-    the printed sum over central moments is the same number but cancels. Cost grows like sqrt(k).
+    the printed sum over central moments is the same number. Cost grows like sqrt(k).
 
     Args:
         order: Renyi orders, real numbers > 1, any shape.

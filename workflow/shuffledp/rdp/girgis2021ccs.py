@@ -13,6 +13,7 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 
 
 def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | FloatArray:
@@ -35,7 +36,7 @@ def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | F
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
     flat = orders.ravel()
-    nbar = math.floor((n - 1) / 2 * math.exp(-eps0) * (1 - 8 * numerics.EPSILON)) + 1
+    nbar = half_the_clones(n, eps0)
     log_square = 2 * numerics.log_expm1(eps0) - eps0 - math.log(nbar)
     log_base = 2 * numerics.log_expm1(2 * eps0) - 2 * eps0 - math.log(2 * nbar)
 
@@ -51,7 +52,7 @@ def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | F
         [
             np.log(left) + np.log((left - 1) / 2) + log_square,
             numerics.log_binomial_transform(left, log_coefficient, first=3),
-            eps0 * left - (n - 1) / 8 * math.exp(-eps0),
+            eps0 * left + log_fewer_clones(n, eps0),
         ],
         axis=0,
     )
