@@ -23,7 +23,25 @@ CALIBRATE = {**SYSTEM, "--target-eps": "0.5", "--delta": "1e-6", "--rounds": "20
 SETTING = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
 COMMANDS = {"epsilon": EPSILON, "delta": DELTA, "calibrate": CALIBRATE}
 QUICK = ("--accountant", "girgis2021-upper")
-DESCRIPTION = {"name", "kind", "scope", "citation", "theorem", "needs", "label", "note"}
+DESCRIPTION = {
+    "name",
+    "kind",
+    "scope",
+    "protocol",
+    "mechanism",
+    "citation",
+    "theorem",
+    "needs",
+    "label",
+    "note",
+}
+LISTED = [
+    name
+    for system in accountants.systems.systems()
+    for name in accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+]
+KRR = {"--clients": "1000", "--categories": "4", "--gamma": "0.25", "--rounds": "4"}
+OF_KRR = ("--protocol", "shuffle", "--mechanism", "krr")
 HEAVY = {"numpy", "scipy", "pandas", "torch", "rich"}
 
 
@@ -268,7 +286,7 @@ def test_calibrate_as_json(given, value, unknown):
         ({"--eps0": "1"}, "give one of --rounds (to find eps0) and --eps0 (to find rounds), got both"),
         ({"--rounds": "0"}, "--rounds must be a whole number >= 1 (1e6 will do), got '0'"),
         ({"--target-eps": "0"}, "--target-eps must be a finite number > 0, got '0'"),
-        ({"--rounds": None, "--eps0": "9", "--per-round": "1e4"}, "one round at eps0=9 already costs 9 by"),
+        ({"--rounds": None, "--eps0": "9", "--per-round": "1e4"}, "k=10000, eps0=9 already costs 9 by"),
         ({"--rounds": None, "--eps0": "0"}, "met by every number of rounds up to 1e+15"),
     ],
 )
@@ -278,13 +296,80 @@ def test_what_cannot_be_calibrated(options, message):
     assert message in refusal("calibrate", *words(given))
 
 
+# --- other systems
+
+
+def test_another_system_by_its_names_or_by_its_accountant():
+    everything = as_json("epsilon", *words(KRR), "--delta", "1e-6", *OF_KRR)
+    assert everything["setting"] == {"n": 1000, "categories": 4, "gamma": 0.25, "rounds": 4, "delta": 1e-6}
+    assert {entry["name"] for entry in everything["accountants"]} == set(
+        accountants.names(protocol="shuffle", mechanism="krr")
+    )
+    assert everything["bracket"] is None  # nothing bounds it from below
+    (alone,) = as_json("epsilon", *words(KRR), "--delta", "1e-6", "--accountant", "krr-weak")["accountants"]
+    assert alone["epsilon"] == accountants.epsilon("krr-weak", **everything["setting"])
+    assert "epsilon in [" not in shown("epsilon", *words(KRR), "--delta", "1e-6", *OF_KRR)
+
+
+def test_the_default_accountant_is_the_systems():
+    assert as_json("delta", *words(KRR), "--eps", "1", *OF_KRR)["accountant"]["name"] == "krr-weak"
+    assert as_json("delta", *words(DELTA))["accountant"]["name"] == "clones-pld"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            (*words(KRR), "--delta", "1e-6"),
+            "--per-round is needed for protocol subsampled-shuffle with mechanism ldp, which takes "
+            "--clients, --per-round, --eps0",
+        ),
+        (
+            (*words(EPSILON), *OF_KRR),
+            "--categories is needed for protocol shuffle with mechanism krr, which takes --clients, "
+            "--categories, --gamma",
+        ),
+        (
+            (*words(KRR), "--delta", "1e-6", "--eps0", "2", *OF_KRR),
+            "--eps0 has no meaning for protocol shuffle with mechanism krr",
+        ),
+        ((*words(EPSILON), "--gamma", "1"), "--gamma must be a number in (0, 1), got '1'"),
+        ((*words(EPSILON), "--categories", "1"), "--categories must be a whole number >= 2"),
+        (
+            (*words(EPSILON), "--protocol", "gossip"),
+            "protocol and mechanism must be one of: subsampled-shuffle with ldp; shuffle with krr; got "
+            "'gossip' with 'ldp'",
+        ),
+        (
+            (*words(EPSILON), "--accountant", "krr-weak", "--protocol", "subsampled-shuffle"),
+            "protocol and mechanism must be one of",
+        ),
+        (
+            (*words(EPSILON), "--accountant", "clones-pld", *OF_KRR),
+            "accountant 'clones-pld' is for rounds of k of n clients",
+        ),
+    ],
+)
+def test_what_belongs_to_another_system_is_refused(arguments, message):
+    assert message in refusal("epsilon", *arguments)
+
+
 # --- accountants, version, help
 
 
 def test_the_accountants_are_listed():
     lines = shown("accountants").splitlines()
-    assert lines[0].split() == ["name", "kind", "scope", "citation", "theorem", "needs"]
-    assert [line.split()[0] for line in lines[2:]] == accountants.names()
+    assert lines[0].split() == [
+        "name",
+        "kind",
+        "scope",
+        "protocol",
+        "mechanism",
+        "citation",
+        "theorem",
+        "needs",
+    ]
+    assert [line.split()[0] for line in lines[2:]] == LISTED
     for line in lines[2:]:
         entry = accountants.get(line.split()[0])
         for text in (entry.kind, entry.scope, entry.citation, entry.theorem, ", ".join(entry.needs)):
@@ -293,7 +378,7 @@ def test_the_accountants_are_listed():
 
 def test_the_accountants_as_json():
     entries = as_json("accountants")
-    assert [entry["name"] for entry in entries] == accountants.names()
+    assert [entry["name"] for entry in entries] == LISTED
     for entry in entries:
         assert entry.keys() == DESCRIPTION
         assert entry["note"] == accountants.get(entry["name"]).note

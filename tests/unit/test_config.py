@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from shuffledp import config, schema
+from shuffledp import accountants, config, schema
 
 BASE = """\
 paths: {results: results, figures: figures, readme: README.md}
@@ -45,7 +45,15 @@ bounds:
 PANEL_A, PANEL_B = "bounds.paper.fig1.panels.a", "bounds.paper.fig1.panels.b"
 # one panel in which everything but the x axis is fixed, to vary each variable in turn
 FIXED = {"n": 1e6, "k": 1e3, "eps0": 1, "rounds": 100, "delta": 1e-6}
-RANGES = {"n": (1e4, 1e6), "k": (10, 100), "eps0": (0.1, 2), "rounds": (10, 100), "delta": (1e-9, 1e-3)}
+RANGES = {
+    "n": (1e4, 1e6),
+    "k": (10, 100),
+    "eps0": (0.1, 2),
+    "rounds": (10, 100),
+    "delta": (1e-9, 1e-3),
+    "epsilon": (0.1, 1),
+    "categories": (2, 8),
+}
 
 
 def edited(old, new, text=BASE):
@@ -95,7 +103,7 @@ def varying(variable, **changes):
     del figure["delta"]
     first, last = RANGES[variable]
     panel = {**FIXED, "x": {"variable": variable, "from": first, "to": last, "points": 4}}
-    del panel[variable]
+    panel.pop(variable, None)
     panel.update(changes)
     figure["panels"] = {"a": {key: value for key, value in panel.items() if value is not None}}
     return raw
@@ -107,11 +115,19 @@ def varying(variable, **changes):
 @pytest.mark.parametrize("files", [["config.yaml"], ["config.yaml", "smoke.yaml"]], ids=" ".join)
 def test_shipped_configurations_resolve(root, files):
     settings = config.load([root / "config" / name for name in files])
-    assert [figure.name for figure in settings.bounds] == ["fig2", "fig4", "fig5", "gap"]
+    assert [(figure.paper, figure.name) for figure in settings.bounds] == [
+        *(("girgis2021", name) for name in ("fig2", "fig4", "fig5")),
+        *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
+        ("beyond", "gap"),
+    ]
     for curve in settings.curves:
-        assert dict(curve.fixed)["delta"] == (1e-5 if dict(curve.fixed).get("n") == 6e4 else 1e-8)
-        assert set(dict(curve.fixed)) | {curve.variable} == set(FIXED)
-        assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
+        fixed = dict(curve.fixed)
+        system = accountants.get(curve.accountant).system
+        assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
+        if curve.variable in ("rounds", "n"):
+            small = fixed.get("n") == 6e4 or curve.paper == "koskela2022"
+            assert fixed["delta"] == (1e-5 if small else 1e-8)
+            assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
     curve = next(
         curve for curve in settings.curves if curve.stem("r") == "r/girgis2021/fig2/a/girgis2021-upper"
     )
@@ -358,6 +374,24 @@ def test_each_other_variable_must_be_fixed(variable):
     for lacking in set(FIXED) - {variable}:
         with pytest.raises(ValueError, match=f"must fix {lacking}, since only {variable} varies"):
             config.resolve(varying(variable, **{lacking: None}))
+
+
+def test_along_epsilon_delta_is_asked_for_and_not_fixed():
+    raw = varying("epsilon", delta=None)
+    raw["bounds"]["paper"]["fig1"]["delta"] = 1e-8  # holds for panels that take one
+    curve = config.resolve(raw).curves[0]
+    assert "delta" not in dict(curve.fixed)
+    steps = np.diff(curve.values)
+    assert steps == pytest.approx(np.full(steps.shape, steps[0])), "equally spaced on a linear axis"
+    with pytest.raises(ValueError, match="delta is fixed here and no accountant of the panel takes it"):
+        config.resolve(varying("epsilon", delta=1e-6))
+
+
+def test_what_belongs_to_another_system_is_refused():
+    with pytest.raises(ValueError, match="gamma is fixed here and no accountant of the panel takes it"):
+        config.resolve(varying("rounds", gamma=0.5))
+    with pytest.raises(ValueError, match="categories does not vary for 'girgis2021-upper', which takes n, k"):
+        config.resolve(varying("categories"))
 
 
 @pytest.mark.parametrize(

@@ -319,3 +319,38 @@ def test_last_true_leaves_its_arguments_alone():
     numerics.last_true(lambda x: x < 2.0, low, high)
     assert (low == 0.0).all()
     assert (high == 5.0).all()
+
+
+def test_crossing_ends_just_above_the_root():
+    roots = np.array([1e-9, 0.3, 2.0, 7.0])
+    found = numerics.crossing(lambda x: roots**2 - x**2, np.zeros(4), np.full(4, 10.0))
+    assert (found >= roots).all()
+    assert found == pytest.approx(roots, rel=2.0**-39, abs=0)
+
+
+def test_crossing_with_heights_that_jump_or_are_infinite():
+    steps = np.array([0.1, 3.0])
+    with np.errstate(divide="ignore"):
+        found = numerics.crossing(
+            lambda x: np.where(x < steps, 1.0, -np.inf), np.zeros(2), np.array([10.0, 3.0])
+        )
+    assert found == pytest.approx(steps, rel=2.0**-39, abs=0)
+    assert (found >= steps).all()
+
+
+def test_crossing_at_the_ends_of_its_bracket():
+    low, high = np.array([1.0, 1.0, 1.0]), np.array([5.0, 5.0, 1.0])
+    found = numerics.crossing(lambda x: np.array([-1.0, 1.0, 0.0]) + 0 * x, low, high)
+    assert found.tolist() == [1.0, 5.0, 1.0]
+
+
+@pytest.mark.parametrize("power", [0.2, 1.0, 6.0])
+def test_crossing_looks_rarely_at_smooth_functions(power):
+    looks = []
+
+    def height(x):
+        looks.append(x)
+        return -np.log(np.maximum(x, 1e-300)) * power - 3
+
+    numerics.crossing(height, np.zeros(1), np.ones(1))
+    assert len(looks) < 40

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants, config, ledger, tables
-from shuffledp.accountants.variables import VARIABLES
+from shuffledp.accountants.systems import answer
 from shuffledp.ledger.readme import with_ledger
 
 from .clone import SMOKE
@@ -60,9 +60,16 @@ def test_smoke_gives_what_the_library_gives(tables_of):
         for name, value in curve.fixed:
             assert set(table[name]) == {value}
         entry = accountants.get(curve.accountant)
+        given = entry.system.curve_variables(curve.variable)
         for row in table.to_dict("records"):
-            expected = entry.details(**{name: row[name] for name in VARIABLES})
-            assert set(row) == {*VARIABLES, *expected}
+            setting = {name: row[name] for name in (*entry.system.variables, "rounds", "delta")}
+            expected = entry.details(**setting)
+            if answer(curve.variable) == "delta":
+                assert expected.pop("epsilon") <= row["epsilon"] or entry.kind == "lower"
+                del expected["theorem_epsilon"]
+                assert 0 < row["delta"] < 1
+                given = (*given, "delta")
+            assert set(row) == {*given, *expected}
             np.testing.assert_allclose(
                 [row[name] for name in expected],
                 list(expected.values()),

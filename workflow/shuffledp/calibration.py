@@ -70,7 +70,7 @@ def _neighbours(height: Height, within: int, beyond: int) -> tuple[int, int]:
     return within, beyond
 
 
-def delta_at(accountant: str, *, eps: float, n: int, k: int, eps0: float, rounds: int) -> float:
+def delta_at(accountant: str, *, eps: float, rounds: int, **setting: float) -> float:
     """Return delta at which an accountant's epsilon is ``eps``.
 
     Found by bisection on log delta: first the decade, from 1e-8 outwards, then the digits.
@@ -78,10 +78,8 @@ def delta_at(accountant: str, *, eps: float, n: int, k: int, eps0: float, rounds
     Args:
         accountant: its registered name.
         eps: the epsilon that is asked for, >= 0.
-        n: number of clients.
-        k: clients per round.
-        eps0: local privacy parameter.
         rounds: number of rounds, one number >= 0.
+        setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0.
 
     Returns:
         Of an upper bound or an estimate the smallest delta, to ``DIGITS`` significant digits, rounded up: the
@@ -94,7 +92,7 @@ def delta_at(accountant: str, *, eps: float, n: int, k: int, eps0: float, rounds
         ValueError: there is no such accountant, or an argument is out of range.
     """
     entry, eps = accountants.get(accountant), checks.real("eps", eps, at_least=0.0)
-    setting = {"n": n, "k": k, "eps0": eps0, "rounds": checks.count("rounds", rounds, at_least=0)}
+    setting["rounds"] = checks.count("rounds", rounds, at_least=0)
 
     @functools.cache
     def height(delta: float) -> float:
@@ -150,16 +148,15 @@ def _target(value: float) -> float:
     return target
 
 
-def largest_eps0(accountant: str, *, target_eps: float, n: int, k: int, rounds: int, delta: float) -> float:
+def largest_eps0(accountant: str, *, target_eps: float, rounds: int, delta: float, **setting: float) -> float:
     """Return the largest local privacy parameter whose epsilon stays within a budget.
 
     Args:
         accountant: the registered name of an upper bound.
         target_eps: the budget, > 0.
-        n: number of clients.
-        k: clients per round.
         rounds: number of rounds, one number >= 1.
         delta: target, in [0, 1).
+        setting: the other variables of the accountant's system: of the subsampled shuffle n and k.
 
     Returns:
         eps0, rounded down to ``DIGITS`` significant digits: the accountant's epsilon at the returned eps0
@@ -170,7 +167,7 @@ def largest_eps0(accountant: str, *, target_eps: float, n: int, k: int, rounds: 
             (or every eps0) stays within the budget.
     """
     entry, target = _upper(accountant), _target(target_eps)
-    setting = {"n": n, "k": k, "rounds": checks.count("rounds", rounds), "delta": delta}
+    setting |= {"rounds": checks.count("rounds", rounds), "delta": delta}
 
     @functools.cache
     def height(eps0: float) -> float:
@@ -196,16 +193,14 @@ def largest_eps0(accountant: str, *, target_eps: float, n: int, k: int, rounds: 
     return _decimal(mantissa, unit)
 
 
-def most_rounds(accountant: str, *, target_eps: float, n: int, k: int, eps0: float, delta: float) -> int:
+def most_rounds(accountant: str, *, target_eps: float, delta: float, **setting: float) -> int:
     """Return the largest number of rounds whose epsilon stays within a budget.
 
     Args:
         accountant: the registered name of an upper bound.
         target_eps: the budget, > 0.
-        n: number of clients.
-        k: clients per round.
-        eps0: local privacy parameter.
         delta: target, in [0, 1).
+        setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0.
 
     Returns:
         A whole number T >= 1: the accountant's epsilon after T rounds does not exceed ``target_eps``, and
@@ -219,15 +214,16 @@ def most_rounds(accountant: str, *, target_eps: float, n: int, k: int, eps0: flo
 
     @functools.cache
     def epsilon(rounds: int) -> float:
-        return float(entry.epsilon(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta))
+        return float(entry.epsilon(**setting, rounds=rounds, delta=delta))
 
     def height(rounds: int) -> float:
         return _height(epsilon(rounds), target)
 
     if height(1) > 0:
+        at = ", ".join(f"{name}={value:g}" for name, value in setting.items())
         raise ValueError(
-            f"target_eps={target:g} is too small: one round at eps0={eps0:g} already costs {epsilon(1):g} by "
-            f"{accountant}; raise target_eps or lower eps0"
+            f"target_eps={target:g} is too small: one round at {at} already costs {epsilon(1):g} by "
+            f"{accountant}; raise target_eps or randomise more"
         )
     exponent = 0
     while height(10 ** (exponent + 1)) <= 0:

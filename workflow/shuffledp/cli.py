@@ -8,10 +8,11 @@ may take, so commands import them once their arguments have been read.
 from __future__ import annotations
 
 import decimal
+import functools
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,10 +23,10 @@ import shuffledp
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
+    from shuffledp.accountants.systems import System
 
 BAD_INPUT = 2
 FAILED = 1
-DEFAULT_ACCOUNTANT = "clones-pld"
 
 _SHOWN_DIGITS = 7
 _PIPED_WIDTH = 250  # columns; a row stays one line where nobody reads it on a screen
@@ -69,15 +70,36 @@ app = typer.Typer(
 # Numbers arrive as text, so that 1e6 is a count and a refusal names option, value and range in our words.
 Clients = Annotated[str, typer.Option("--clients", metavar="N", help="Number of clients, such as 1e6.")]
 PerRound = Annotated[
-    str, typer.Option("--per-round", metavar="K", help="Clients drawn afresh for each round, at most N.")
+    str | None,
+    typer.Option("--per-round", metavar="K", help="Clients drawn afresh for each round, at most N."),
 ]
 Eps0 = Annotated[
-    str, typer.Option("--eps0", metavar="EPS0", help="Local privacy parameter of the randomiser.")
+    str | None, typer.Option("--eps0", metavar="EPS0", help="Local privacy parameter of the randomiser.")
+]
+Categories = Annotated[
+    str | None, typer.Option("--categories", metavar="C", help="Symbols of a k-ary randomised response.")
+]
+Gamma = Annotated[
+    str | None,
+    typer.Option("--gamma", metavar="GAMMA", help="Probability that it answers uniformly at random."),
+]
+Protocol = Annotated[
+    str | None,
+    typer.Option("--protocol", metavar="NAME", help="Who takes part: subsampled-shuffle (default), shuffle."),
+]
+Mechanism = Annotated[
+    str | None,
+    typer.Option("--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr."),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
 Delta = Annotated[str, typer.Option("--delta", metavar="DELTA", help="Target delta; 0 asks for pure DP.")]
 Name = Annotated[
-    str, typer.Option("--accountant", metavar="NAME", help="One of those that `shuffledp accountants` lists.")
+    str | None,
+    typer.Option(
+        "--accountant",
+        metavar="NAME",
+        help="One of those that `shuffledp accountants` lists (default: the tightest upper bound as a rule).",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; a number that is not finite is null.")]
 
@@ -102,10 +124,14 @@ def _shuffledp(
 @app.command()
 def epsilon(
     clients: Clients,
-    per_round: PerRound,
-    eps0: Eps0,
     rounds: Rounds,
     delta: Delta,
+    per_round: PerRound = None,
+    eps0: Eps0 = None,
+    categories: Categories = None,
+    gamma: Gamma = None,
+    protocol: Protocol = None,
+    mechanism: Mechanism = None,
     accountant: Annotated[
         str | None, typer.Option("--accountant", metavar="NAME", help="This one only (default: all).")
     ] = None,
@@ -117,19 +143,14 @@ def epsilon(
     worst eps0-LDP randomiser. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds
     marked renyi speak of Renyi accounting only and take no part in the interval.
     """
-    n, k = _clients(clients, per_round)
-    setting = {
-        "n": n,
-        "k": k,
-        "eps0": _real("--eps0", eps0),
-        "rounds": _count("--rounds", rounds, at_least=0),
-        "delta": _delta(delta),
-    }
+    given = {"n": clients, "k": per_round, "eps0": eps0, "categories": categories, "gamma": gamma}
+    read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
+    system = _system(protocol, mechanism, accountant)
+    setting = _of_system(system, read)
     from shuffledp import accountants
 
-    entries = [
-        accountants.get(name) for name in (accountants.names() if accountant is None else [accountant])
-    ]
+    listed = accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+    entries = [accountants.get(name) for name in (listed if accountant is None else [accountant])]
     rows = [(entry, _details(entry, setting)) for entry in entries]
     rows.sort(key=lambda row: _tightest_first(row[0], row[1]["epsilon"]))
     bracket = _bracket(rows) if accountant is None else None
@@ -155,7 +176,7 @@ def epsilon(
         low, high = _shown(bracket["lower"], "lower"), _shown(bracket["upper"], "upper")
         ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""
         typer.echo(f"epsilon in [{low}, {high}] by {' and '.join(bracket['names'].values())}{ratio}")
-    else:
+    elif accountant is not None:
         ((entry, row),) = rows
         for column in list(row)[1:]:  # epsilon itself is in the table
             kind = entry.kind if column == "theorem_epsilon" else "estimate"
@@ -165,11 +186,15 @@ def epsilon(
 @app.command()
 def delta(
     clients: Clients,
-    per_round: PerRound,
-    eps0: Eps0,
     rounds: Rounds,
     eps: Annotated[str, typer.Option("--eps", metavar="EPS", help="Epsilon at which delta is asked for.")],
-    accountant: Name = DEFAULT_ACCOUNTANT,
+    per_round: PerRound = None,
+    eps0: Eps0 = None,
+    categories: Categories = None,
+    gamma: Gamma = None,
+    protocol: Protocol = None,
+    mechanism: Mechanism = None,
+    accountant: Name = None,
     as_json: AsJson = False,
 ) -> None:
     """Print delta at a given epsilon.
@@ -178,18 +203,15 @@ def delta(
     on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
     bound is rounded down.
     """
-    n, k = _clients(clients, per_round)
-    setting = {
-        "n": n,
-        "k": k,
-        "eps0": _real("--eps0", eps0),
-        "rounds": _count("--rounds", rounds, at_least=0),
-    }
+    given = {"n": clients, "k": per_round, "eps0": eps0, "categories": categories, "gamma": gamma}
+    read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
+    system = _system(protocol, mechanism, accountant)
+    setting = _of_system(system, read)
     from shuffledp import accountants, calibration
 
-    entry = accountants.get(accountant)
-    found = calibration.delta_at(accountant, eps=asked, **setting)
+    entry = accountants.get(system.default if accountant is None else accountant)
+    found = calibration.delta_at(entry.name, eps=asked, **setting)
     # every mechanism is (eps, 1)-DP, so no accountant is asked about that
     recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
     if as_json:
@@ -209,14 +231,14 @@ def calibrate(
     ],
     delta: Delta,
     clients: Clients,
-    per_round: PerRound,
+    per_round: PerRound = None,
     rounds: Annotated[
         str | None, typer.Option("--rounds", metavar="T", help="Given: find the largest EPS0.")
     ] = None,
     eps0: Annotated[
         str | None, typer.Option("--eps0", metavar="EPS0", help="Given: find the largest T.")
     ] = None,
-    accountant: Name = DEFAULT_ACCOUNTANT,
+    accountant: Name = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the largest EPS0, or T, within a budget.
@@ -227,18 +249,18 @@ def calibrate(
     if (rounds is None) == (eps0 is None):
         given = "neither" if rounds is None else "both"
         raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {given}")
-    n, k = _clients(clients, per_round)
     target = _real("--target-eps", target_eps, zero=False)
-    setting: dict[str, float] = {"n": n, "k": k, "delta": _delta(delta)}
-    if eps0 is None:
-        unknown, setting["rounds"] = "eps0", _count("--rounds", rounds, at_least=1)
-    else:
-        unknown, setting["eps0"] = "rounds", _real("--eps0", eps0)
+    unknown = "rounds" if rounds is None else "eps0"
+    read = {**_read({"n": clients, "k": per_round, "eps0": eps0}), "delta": _delta(delta)}
+    if rounds is not None:
+        read["rounds"] = _count("--rounds", rounds, at_least=1)
+    system = _system(None, None, accountant)
+    setting = _of_system(system, read, but=unknown)
     from shuffledp import accountants, calibration
 
     find = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[unknown]
-    found = find(accountant, target_eps=target, **setting)
-    entry = accountants.get(accountant)
+    entry = accountants.get(system.default if accountant is None else accountant)
+    found = find(entry.name, target_eps=target, **setting)
     recomputed = float(entry.epsilon(**setting, **{unknown: found}))
     if as_json:
         result = {"target_eps": target, unknown: found, "epsilon": recomputed}
@@ -255,11 +277,16 @@ def list_accountants(as_json: AsJson = False) -> None:
     """List the accountants and their theorems."""
     from shuffledp import accountants
 
-    entries = [_described(accountants.get(name)) for name in accountants.names()]
+    names = [
+        name
+        for system in accountants.systems.systems()
+        for name in accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+    ]
+    entries = [_described(accountants.get(name)) for name in names]
     if as_json:
         _print_json(entries)
         return
-    columns = ["name", "kind", "scope", "citation", "theorem", "needs"]
+    columns = ["name", "kind", "scope", "protocol", "mechanism", "citation", "theorem", "needs"]
     rows = [{**entry, "needs": ", ".join(entry["needs"])} for entry in entries]
     _print_table(columns, [[row[column] for column in columns] for row in rows])
 
@@ -293,11 +320,43 @@ def _count(option: str, text: str, *, at_least: int) -> int:
     return int(number)
 
 
-def _clients(clients: str, per_round: str) -> tuple[int, int]:
-    n, k = _count("--clients", clients, at_least=1), _count("--per-round", per_round, at_least=1)
-    if k > n:
-        raise ValueError(f"--per-round must be at most --clients: a round cannot draw {k} of {n} clients")
-    return n, k
+def _read(given: dict[str, str | None]) -> dict[str, float]:
+    """Return the variables that were given, each read and within its range."""
+    read = {name: _READERS[name](_OPTIONS[name], text) for name, text in given.items() if text is not None}
+    if read.get("k", 0) > read["n"]:
+        raise ValueError(
+            f"--per-round must be at most --clients: a round cannot draw {read['k']} of {read['n']} clients"
+        )
+    return read
+
+
+def _system(protocol: str | None, mechanism: str | None, accountant: str | None) -> System:
+    """Return what is accounted for: what the options say, the accountant is for, or the main system."""
+    from shuffledp import accountants
+    from shuffledp.accountants import systems
+
+    meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
+    asked = systems.get(protocol or meant.protocol, mechanism or meant.mechanism)
+    if accountant is not None and asked != meant:
+        raise ValueError(
+            f"accountant {accountant!r} is for {meant.words} (protocol {meant.protocol}, mechanism "
+            f"{meant.mechanism}), not for {asked.words}; leave out --protocol and --mechanism, or name "
+            f"another"
+        )
+    return asked
+
+
+def _of_system(system: System, read: dict[str, float], *, but: str = "") -> dict[str, float]:
+    """Return the setting, which must name the system's variables (all but the one that is looked for)."""
+    about = f"protocol {system.protocol} with mechanism {system.mechanism}"
+    takes = ", ".join(_OPTIONS[name] for name in system.variables)
+    for name in system.variables:
+        if name not in read and name != but:
+            raise ValueError(f"{_OPTIONS[name]} is needed for {about}, which takes {takes}")
+    for name in _OPTIONS:
+        if name in read and name not in system.variables:
+            raise ValueError(f"{_OPTIONS[name]} has no meaning for {about}, which takes {takes}")
+    return read
 
 
 def _real(option: str, text: str, *, zero: bool = True) -> float:
@@ -314,6 +373,30 @@ def _delta(text: str) -> float:
     if not 0 <= number < 1:
         raise ValueError(f"--delta must be {wanted}, got {text!r}")
     return number
+
+
+def _probability(option: str, text: str) -> float:
+    wanted = "a number in (0, 1)"
+    number = float(_number(option, text, wanted))
+    if not 0 < number < 1:
+        raise ValueError(f"{option} must be {wanted}, got {text!r}")
+    return number
+
+
+_OPTIONS = {
+    "n": "--clients",
+    "k": "--per-round",
+    "eps0": "--eps0",
+    "categories": "--categories",
+    "gamma": "--gamma",
+}
+_READERS: dict[str, Callable[[str, str], float]] = {
+    "n": functools.partial(_count, at_least=1),
+    "k": functools.partial(_count, at_least=1),
+    "eps0": _real,
+    "categories": functools.partial(_count, at_least=2),
+    "gamma": _probability,
+}
 
 
 # --- computing
@@ -333,18 +416,21 @@ def _tightest_first(entry: Accountant, value: float) -> tuple[int, bool, float]:
     return _ORDER.index(entry.kind), entry.scope != "epsilon", -value if entry.kind == "lower" else value
 
 
-def _bracket(rows: Sequence[tuple[Accountant, dict[str, float]]]) -> dict[str, Any]:
-    """Return what ``accountants.bracket`` would, from rows in order and without computing them again."""
-    first = {
-        kind: next((row["epsilon"], e.name) for e, row in rows if e.kind == kind and e.scope == "epsilon")
-        for kind in ("lower", "upper")
-    }
+def _bracket(rows: Sequence[tuple[Accountant, dict[str, float]]]) -> dict[str, Any] | None:
+    """Return what ``accountants.bracket`` would, from rows in order and without computing them again.
+
+    None for a system without bounds on both sides.
+    """
+    found = [(e.kind, (row["epsilon"], e.name)) for e, row in reversed(rows) if e.scope == "epsilon"]
+    first = dict(found)
+    if not {"lower", "upper"} <= first.keys():
+        return None
     lower, upper = first["lower"][0], first["upper"][0]
     return {
         "lower": lower,
         "upper": upper,
         "ratio": upper / lower if lower > 0 else math.inf,
-        "names": {kind: name for kind, (_, name) in first.items()},
+        "names": {kind: first[kind][1] for kind in ("lower", "upper")},
     }
 
 
@@ -352,7 +438,18 @@ def _bracket(rows: Sequence[tuple[Accountant, dict[str, float]]]) -> dict[str, A
 
 
 def _described(entry: Accountant) -> dict[str, Any]:
-    fields = ("name", "kind", "scope", "citation", "theorem", "needs", "label", "note")
+    fields = (
+        "name",
+        "kind",
+        "scope",
+        "protocol",
+        "mechanism",
+        "citation",
+        "theorem",
+        "needs",
+        "label",
+        "note",
+    )
     return {**{field: getattr(entry, field) for field in fields}, "needs": list(entry.needs)}
 
 

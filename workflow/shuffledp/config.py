@@ -17,13 +17,14 @@ import numpy as np
 import yaml
 
 from shuffledp import accountants
-from shuffledp.accountants.variables import VARIABLES
+from shuffledp.accountants.systems import variables
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
-_WHOLE = ("n", "k", "rounds")
+_WHOLE = ("n", "k", "categories", "rounds")
+_PROBABILITIES = ("delta", "gamma")
 
 
 @dataclass(frozen=True)
@@ -250,11 +251,12 @@ def _figure(
                 f"configuration: {panel['x']['variable']} varies along x and cannot be fixed too; remove one "
                 f"(at {_where([*here, panel['x']['variable']], files)})"
             )
-        if "delta" in figure:
+        if "delta" in figure and panel["x"]["variable"] != "epsilon":
             panel.setdefault("delta", figure["delta"])
         panel.setdefault("undrawn", [])
         variable, values = _points(panel["x"], here, files)
-        fixed = _fixed(panel, variable, values, here, files)
+        given = {name: float(panel[name]) for name in variables() if name in panel}
+        _check_range(given, variable, values, here, files)
         wanted = [(curve, [*at, "curves"]) for curve in figure["curves"]]
         wanted += [(curve, [*at, "undrawn"]) for curve in undrawn]
         wanted += [(curve, [*here, "undrawn"]) for curve in panel["undrawn"]]
@@ -267,8 +269,14 @@ def _figure(
         for accountant, place in wanted:
             drawn = place[-1] == "curves"
             _check_accountant(accountant, drawn, styles, place, files)
-            curves.append(
-                Curve(paper, name, label, accountant, variable, values, tuple(fixed.items()), drawn)
+            fixed = tuple(_fixed(accountant, variable, given, here, files).items())
+            curves.append(Curve(paper, name, label, accountant, variable, values, fixed, drawn))
+        used = {key for curve in curves if curve.panel == label for key, _ in curve.fixed}
+        idle = [key for key in given if key not in used]
+        if idle:
+            raise ValueError(
+                f"configuration: {idle[0]} is fixed here and no accountant of the panel takes it; remove it "
+                f"(at {_where([*here, idle[0]], files)})"
             )
     drawn_styles = {
         accountant: {"label": accountants.get(accountant).label, **styles[accountant]}
@@ -284,7 +292,8 @@ def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str
             f"configuration: x.from must be less than x.to, got {first:g} and {last:g} "
             f"(at {_where([*at, 'x', 'from'], files)})"
         )
-    points = np.geomspace(first, last, int(x["points"]))
+    spaced = np.linspace if variable == "epsilon" else np.geomspace
+    points = spaced(first, last, int(x["points"]))
     points[0], points[-1] = first, last
     if variable in _WHOLE:
         points = np.unique(points.round())
@@ -296,27 +305,39 @@ def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str
     return variable, tuple(points.tolist())
 
 
-def _fixed(
-    panel: dict[str, Any], variable: str, values: tuple[float, ...], at: list[str], files: Sequence[str]
-) -> dict[str, float]:
-    fixed = {name: float(panel[name]) for name in VARIABLES if name in panel and name != variable}
-    missing = [name for name in VARIABLES if name not in fixed and name != variable]
-    if missing:
-        raise ValueError(
-            f"configuration: the panel must fix {', '.join(missing)}, since only {variable} varies "
-            f"(at {_where(at, files)})"
-        )
-    smallest = {variable: min(values), **fixed}
-    largest = {variable: max(values), **fixed}
-    if largest["k"] > smallest["n"]:
+def _check_range(
+    given: dict[str, float], variable: str, values: tuple[float, ...], at: list[str], files: Sequence[str]
+) -> None:
+    smallest, largest = {variable: min(values), **given}, {variable: max(values), **given}
+    if "k" in largest and "n" in smallest and largest["k"] > smallest["n"]:
         raise ValueError(
             f"configuration: k must be at most n, got k up to {largest['k']:g} and n from "
             f"{smallest['n']:g}; draw fewer clients per round or start x higher "
             f"(at {_where([*at, 'k'], files)})"
         )
-    if largest["delta"] >= 1:
-        raise ValueError(f"configuration: delta must stay below 1 along x (at {_where([*at, 'x'], files)})")
-    return fixed
+    if variable in _PROBABILITIES and max(values) >= 1:
+        raise ValueError(
+            f"configuration: {variable} must stay below 1 along x (at {_where([*at, 'x'], files)})"
+        )
+
+
+def _fixed(
+    accountant: str, variable: str, given: dict[str, float], at: list[str], files: Sequence[str]
+) -> dict[str, float]:
+    """Return what an accountant takes of the variables that a panel fixes."""
+    wanted = accountants.get(accountant).system.curve_variables(variable)
+    if variable not in wanted:
+        raise ValueError(
+            f"configuration: {variable} does not vary for {accountant!r}, which takes {', '.join(wanted)} "
+            f"(at {_where([*at, 'x', 'variable'], files)})"
+        )
+    missing = [name for name in wanted if name not in given and name != variable]
+    if missing:
+        raise ValueError(
+            f"configuration: the panel must fix {', '.join(missing)}, since only {variable} varies and "
+            f"{accountant!r} takes them (at {_where(at, files)})"
+        )
+    return {name: given[name] for name in wanted if name != variable}
 
 
 def _check_accountant(

@@ -23,6 +23,8 @@ EPSILON = float(np.finfo(np.float64).eps)
 OUTWARD = 2.0**-37
 
 NEGLIGIBLE = 60.0  # nats below the largest term at which a sum is cut off (1e-26 of that term)
+_CROSSING_WIDTH = 2.0**-40  # of a bracket over its upper end
+_CROSSING_STEPS = 150  # enough for bisections alone
 _FULL_SUM = 2048  # up to so many terms, summing all costs less than looking for the window
 
 
@@ -199,18 +201,19 @@ def concave_cut(term: LogTerms, first: int, last: int, log_floor: float) -> int:
     return _beyond(term, peak, last, log_floor - NEGLIGIBLE)
 
 
-def concave_window(term: LogTerms, first: int, last: int) -> tuple[int, int]:
+def concave_window(term: LogTerms, first: int, last: int, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
     """Return a range outside which a log-concave sequence is negligible beside its largest term.
 
     Args:
         term: as for ``concave_cut``.
         first: the smallest index.
         last: the largest index, >= ``first``.
+        nats: how far below the largest term is negligible.
     """
     if last - first < _FULL_SUM:
         return first, last
     peak, top = _concave_peak(term, first, last)
-    floor = top - NEGLIGIBLE
+    floor = top - nats
     return _beyond(term, peak, first, floor), _beyond(term, peak, last, floor)
 
 
@@ -298,4 +301,46 @@ def last_true(holds: Callable[[FloatArray], FloatArray], low: FloatArray, high: 
         middle = low + (high - low) / 2
         true = holds(middle)
         low, high = np.where(true, middle, low), np.where(true, high, middle)
+    return high
+
+
+def crossing(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return, element by element, where a falling function crosses 0, from above.
+
+    Regula falsi with the Illinois weights, and a bisection every third step, so that it is quick on smooth
+    functions and never slow.
+
+    Args:
+        height: maps an array of points to heights, -inf allowed; above 0 up to some point, not from there on.
+        low: where the search starts, any shape.
+        high: points at which the height is not above 0, or may be taken not to be; >= ``low``.
+
+    Returns:
+        ``low`` where the height is not above 0 already there, else the upper end of a bracket narrowed to
+        2^-40 of itself: a point where the height was seen not to be above 0, or ``high`` itself.
+    """
+    low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+    above, below = height(low), height(high)
+    high = np.where(above > 0, high, low)
+    raised = np.zeros(low.shape, dtype=bool)  # whether the lower end was the last to move
+    for step in range(_CROSSING_STEPS):
+        width = high - low
+        if not (width > _CROSSING_WIDTH * high).any():
+            break
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = above / (above - below)
+        bisected = ~np.isfinite(share) | (step % 3 == 2)
+        share = np.where(bisected, 0.5, np.clip(share, 0.0, 1.0))
+        middle = low + share * width
+        # never at an end, which would teach nothing
+        least = _CROSSING_WIDTH / 4 * high
+        middle = np.where(width > 2 * least, np.clip(middle, low + least, high - least), high)
+        found = height(middle)
+        true = found > 0
+        low, high = np.where(true, middle, low), np.where(true, high, middle)
+        # an end that stays twice weighs half
+        again = (true == raised) & (step > 0)
+        above = np.where(true, found, np.where(again, above / 2, above))
+        below = np.where(true, np.where(again, below / 2, below), found)
+        raised = true
     return high

@@ -25,11 +25,9 @@ from shuffledp.checks import FloatArray
 Bound = Literal["upper", "lower", "exact"]
 
 _LOG_HALF = -math.log(2)
-# The window in which coins are summed leaves out e^-70 at most in all (Hoeffding), that of the numbers of
-# coins e^-60 (a geometric series from 60 nats below the peak).
-_COIN_NATS = 71.0
-_LOST_COINS = math.exp(-70.0)
-_LOST_COUNTS = math.exp(-60.0)
+# The window of the numbers of coins leaves out e^-nats (a geometric series from so far below the peak). That
+# in which coins are summed is wider by so many nats, of which Hoeffding's inequality takes one.
+_WIDER = 11.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,7 @@ class TiltedBinomials:
         tilts: tilts b in [0, 1].
         gaps: 1 - b, given apart since it is tiny for large eps0.
         lost: upper bound on the probability of values of N that are in no part.
+        nats: how far below the rest an outcome is left out.
     """
 
     weights: FloatArray
@@ -49,6 +48,7 @@ class TiltedBinomials:
     tilts: FloatArray
     gaps: FloatArray
     lost: float
+    nats: float = numerics.NEGLIGIBLE
 
     def hockey_stick(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error.
@@ -88,7 +88,7 @@ class TiltedBinomials:
         outcomes that are left out.
         """
         n = self.counts
-        reach = np.sqrt(n * _COIN_NATS / 2)
+        reach = np.sqrt(n * (self.nats + _WIDER) / 2)
         low, high = np.maximum(np.ceil(n / 2 - reach), 0.0), np.minimum(np.floor(n / 2 + reach), n)
         sizes = (high - low + 1).astype(np.int64)
         part = np.repeat(np.arange(n.size), sizes)
@@ -97,7 +97,7 @@ class TiltedBinomials:
         coin *= (self.weights / np.bincount(part, weights=coin))[part]
         t = (2 * a - n[part]) / np.maximum(n[part], 1.0)
         far = np.minimum(a, n[part] - a) * 2 / np.maximum(n[part], 1.0)  # 1 - |t|
-        lost = self.lost + (2 * _LOST_COINS if (low > 0).any() else 0.0)
+        lost = self.lost + (2 * math.exp(1 - self.nats - _WIDER) if (low > 0).any() else 0.0)
         return coin, self.tilts[part] * t, far + np.abs(t) * self.gaps[part], lost
 
 
@@ -119,15 +119,20 @@ class Blocks(NamedTuple):
     lost: float
 
 
-def binomial_blocks(trials: int, log_p: float, log_q: float, *, relative_width: float) -> Blocks:
-    """Return a binomial law in blocks at most ``relative_width`` of their values wide (0: single values)."""
+def binomial_blocks(
+    trials: int, log_p: float, log_q: float, *, relative_width: float, nats: float = numerics.NEGLIGIBLE
+) -> Blocks:
+    """Return a binomial law in blocks at most ``relative_width`` of their values wide (0: single values).
+
+    Values so many nats below the most probable one are left out.
+    """
     if trials == 0:
         return Blocks(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
 
     def log_pmf(c: FloatArray) -> FloatArray:
         return numerics.log_binomial_pmf(c, trials, log_p, log_q)
 
-    first, last = numerics.concave_window(log_pmf, 0, trials)
+    first, last = numerics.concave_window(log_pmf, 0, trials, nats=nats)
     width = max(1, int(relative_width * first))
     values = np.arange(first, last + 1, dtype=np.float64)
     pmf = np.exp(log_pmf(values))
@@ -137,7 +142,7 @@ def binomial_blocks(trials: int, log_p: float, log_q: float, *, relative_width: 
     with np.errstate(invalid="ignore"):
         means = low + np.add.reduceat(pmf * (values - np.repeat(low, width)[: values.size]), starts) / weights
     means = np.where(weights > 0, means, low)
-    return Blocks(weights / weights.sum(), low, high, means, _LOST_COUNTS if first > 0 else 0.0)
+    return Blocks(weights / weights.sum(), low, high, means, math.exp(-nats) if first > 0 else 0.0)
 
 
 def rounded(value: FloatArray, error: FloatArray, bound: Bound) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Accountants: epsilon of T rounds of the subsampled shuffle, each by its registered name.
+"""Accountants: epsilon of T rounds, of the subsampled shuffle above all, each by its registered name.
 
 >>> from shuffledp import accountants
 >>> accountants.epsilon("girgis2021-upper", n=1e6, k=1e3, eps0=2, rounds=1e5, delta=1e-8)
@@ -10,7 +10,10 @@ from shuffledp.accountants import (
     feldman2021_numerical,
     girgis2021,
     girgis2021ccs,
+    koskela2022,
+    krr,
     randomized_response,
+    systems,
     unshuffled,
 )
 from shuffledp.accountants.registry import Accountant, Bracket, bracket, epsilon, get, names, register
@@ -26,8 +29,11 @@ __all__ = [
     "get",
     "girgis2021",
     "girgis2021ccs",
+    "koskela2022",
+    "krr",
     "names",
     "randomized_response",
     "register",
+    "systems",
     "unshuffled",
 ]

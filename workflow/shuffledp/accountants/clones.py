@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from shuffledp import numerics
 from shuffledp.accountants import losses, renyi
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, renyi_divergence
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
 
+# What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
+_SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
 
-def _outcomes(n: int, k: int, eps0: float, analysis: str) -> Outcomes:
-    pair = clones_pair(n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH)
+
+def _nats(rounds: FloatArray, delta: float) -> float:
+    """How far below the rest an outcome may be left out."""
+    needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
+    return min(max(_STEP * math.ceil(needed / _STEP), numerics.NEGLIGIBLE), _MOST)
+
+
+def _outcomes(n: int, k: int, eps0: float, analysis: str, nats: float) -> Outcomes:
+    pair = clones_pair(
+        n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH, nats=nats
+    )
     return dominating(pair, gamma=k / n)
 
 
-def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
+def columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
+    """Return epsilon of T rounds of the subsampled clones pair of one analysis, for every T."""
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
-    outcomes = _outcomes(n, k, eps0, analysis)
+    outcomes = _outcomes(n, k, eps0, analysis, _nats(rounds, delta))
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
@@ -34,7 +49,7 @@ def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, anal
     note="The dominating pair of k shuffled reports, subsampled without replacement, composed on a lattice.",
 )
 def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    return _columns(n, k, eps0, rounds, delta, "feldman2022")
+    return columns(n, k, eps0, rounds, delta, "feldman2022")
 
 
 @register(
@@ -47,7 +62,7 @@ def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
     note="As clones-pld, with the fewer clones of the earlier analysis.",
 )
 def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    return _columns(n, k, eps0, rounds, delta, "feldman2021")
+    return columns(n, k, eps0, rounds, delta, "feldman2021")
 
 
 @register(
@@ -63,7 +78,7 @@ def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    outcomes = _outcomes(n, k, eps0, "feldman2022")
+    outcomes = _outcomes(n, k, eps0, "feldman2022", _nats(rounds, delta))
     lattice = connect_the_dots(outcomes, step=losses.lattice_step(outcomes))
     largest = float(lattice.loss.max())
 

@@ -5,28 +5,40 @@ What girgis2021 compares with in its figures 3 and 6: "the privacy amplification
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
-from shuffledp import numerics
 from shuffledp.accountants import losses
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.composition import kairouz2015, remaining_delta, subsample
 from shuffledp.profiles.clones import clones
+from shuffledp.profiles.inversion import to_epsilon
 
 _SHARES = (1e-4, 0.999)  # of what delta allows in total, that the rounds may use
-_PER_DECADE = 8
+_PER_DECADE = 32
 
 
-def _shuffle_epsilon(k: int, eps0: float, deltas: FloatArray) -> FloatArray:
-    """Epsilon of one shuffle of k reports at each delta, rounded up."""
+@functools.lru_cache(maxsize=16)
+def _table(k: int, eps0: float) -> dict[int, float]:
+    """Epsilon of one shuffle by the exponent of its delta: filled as it is asked for."""
+    return {}
 
-    def too_much(eps: FloatArray) -> FloatArray:
-        return np.asarray(clones(eps, n=k, eps0=eps0, analysis="feldman2021")) > deltas
 
-    if eps0 == 0:
-        return np.zeros(deltas.shape)
-    return numerics.last_true(too_much, np.zeros(deltas.shape), np.full(deltas.shape, eps0))
+def _shuffle_epsilon(k: int, eps0: float, exponents: list[int]) -> FloatArray:
+    """Epsilon of one shuffle of k reports at delta = 10^(exponent / _PER_DECADE), rounded up."""
+    known = _table(k, eps0)
+    missing = [exponent for exponent in exponents if exponent not in known]
+    if missing:
+        profile = functools.partial(clones, n=k, eps0=eps0, analysis="feldman2021")
+        found = to_epsilon(profile, delta=_delta(np.array(missing)), largest=eps0)
+        known.update(zip(missing, np.asarray(found).tolist(), strict=True))
+    return np.array([known[exponent] for exponent in exponents])
+
+
+def _delta(exponents: FloatArray) -> FloatArray:
+    return np.minimum(10.0 ** (exponents / _PER_DECADE), 0.5)
 
 
 @register(
@@ -38,7 +50,7 @@ def _shuffle_epsilon(k: int, eps0: float, deltas: FloatArray) -> FloatArray:
     needs=("eps0-LDP",),
     note=(
         "One shuffle by the privacy profile of its clones, subsampled, composed; the split of delta between "
-        "the rounds and their composition is the best of eight values a decade, and reported."
+        "the rounds and their composition is the best of 32 values a decade, and reported."
     ),
 )
 def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -53,8 +65,9 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
         np.floor(_PER_DECADE * np.log10(low.min(initial=0.5))),
         np.ceil(_PER_DECADE * np.log10(high.max(initial=0.0) + 1e-300)) + 1,
     )
-    shuffle_delta = np.minimum(10 ** (exponents / _PER_DECADE), 0.5)
-    sampled = subsample(eps=_shuffle_epsilon(k, eps0, shuffle_delta), delta=shuffle_delta, gamma=k / n)
+    shuffle_delta = _delta(exponents)
+    alone = _shuffle_epsilon(k, eps0, exponents.astype(int).tolist())
+    sampled = subsample(eps=alone, delta=shuffle_delta, gamma=k / n)
     composed = kairouz2015(eps=sampled.eps, delta=sampled.delta, rounds=rounds[:, None], total_delta=delta)
     epsilon = np.where((shuffle_delta >= low) & (shuffle_delta <= high), composed, np.inf)
     best = np.argmin(epsilon, axis=1) if exponents.size else np.zeros(0, dtype=np.int64)

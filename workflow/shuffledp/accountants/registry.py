@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
+from shuffledp.accountants import systems
 from shuffledp.checks import FloatArray
-from shuffledp.composition import subsample
 
 Kind = Literal["upper", "lower", "estimate"]
-Scope = Literal["epsilon", "renyi"]
+Scope = Literal["epsilon", "renyi", "clones"]
 Columns = dict[str, FloatArray]
 
 
 @dataclass(frozen=True)
 class Accountant:
-    """One way to account for T rounds of the subsampled shuffle.
+    """One way to account for T rounds of a system.
 
     Attributes:
         name: the registry's key.
@@ -34,10 +34,15 @@ class Accountant:
             ``estimate``: neither.
         label: what a legend says.
         needs: what the randomiser must satisfy.
-        scope: what a lower bound bounds: ``epsilon`` itself, or only what ``renyi`` accounting can report.
+        scope: what a lower bound bounds: ``epsilon`` itself, or only what ``renyi`` accounting, or accounting
+            by way of the ``clones`` pair, can report.
+        protocol: who takes part in a round.
+        mechanism: what they send.
+        variant_of: the accountant whose bound this one evaluates in another way, for a paper's figure or as a
+            reference; "" for those that ``names`` lists.
         note: what a reader must know before quoting the number.
-        compute: keyword-only n, k, eps0, rounds (array) and delta (in (0, 1)) to columns of the length of
-            ``rounds``; "epsilon" is one of them, the theorem's own value.
+        compute: keyword-only variables of the system, rounds (array) and delta (in (0, 1)) to columns of the
+            length of ``rounds``; "epsilon" is one of them, the theorem's own value.
     """
 
     name: str
@@ -47,47 +52,56 @@ class Accountant:
     label: str
     needs: tuple[str, ...]
     scope: Scope
+    protocol: str
+    mechanism: str
+    variant_of: str
     note: str
     compute: Callable[..., Columns]
 
-    def details(
-        self, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float
-    ) -> dict[str, float | FloatArray]:
+    @property
+    def system(self) -> systems.System:
+        """What it accounts for."""
+        return systems.get(self.protocol, self.mechanism)
+
+    def details(self, *, rounds: ArrayLike, delta: float, **setting: float) -> dict[str, float | FloatArray]:
         """Return epsilon and what the accountant found on the way (best order, split of delta, ...).
 
         Args:
-            n: number of clients.
-            k: clients per round, drawn afresh each round, 1 <= k <= n.
-            eps0: local privacy parameter, >= 0.
             rounds: number of rounds T, whole numbers >= 0, any shape.
             delta: target, in [0, 1); 0 asks for pure DP.
+            setting: the variables of the accountant's system. Of the subsampled shuffle: n, the number of
+                clients; k, those drawn afresh for a round, 1 <= k <= n; eps0, the local privacy parameter,
+                >= 0.
 
         Returns:
             Columns of the shape of ``rounds``. "theorem_epsilon" is the theorem's own value (inf at
-            delta = 0). "epsilon" is that or, if smaller, rounds * log(1 + gamma (e^eps0 - 1)): the pure DP
-            of the same system, which bounds epsilon from above for every randomiser. Two-symbol
-            randomised response attains it at delta = 0, so it caps lower bounds as well.
+            delta = 0). "epsilon" is that or, if smaller, the pure DP of the same system, for the subsampled
+            shuffle rounds * log(1 + gamma (e^eps0 - 1)), which bounds epsilon from above for every
+            randomiser. Two-symbol randomised response attains it at delta = 0, so it caps lower bounds as
+            well.
 
         Raises:
-            ValueError: an argument is out of range.
+            ValueError: an argument is out of range, or the setting is one of another system.
         """
-        (n, k), eps0 = checks.clients(n, k), checks.eps0(eps0)
+        checked = self.system.checked(setting, f"accountant {self.name!r}")
         counts = checks.counts("rounds", rounds)
         delta = checks.probability("delta", delta, zero=True)
         flat = counts.ravel()
         if delta == 0:
             columns: Columns = {"epsilon": np.full(flat.shape, np.inf)}
         else:
-            columns = dict(self.compute(n=n, k=k, eps0=eps0, rounds=flat, delta=delta))
+            columns = dict(self.compute(**checked, rounds=flat, delta=delta))
         own = columns.pop("epsilon")
         outward = 8 * numerics.EPSILON * (-1 if self.kind == "lower" else 1)
-        cap = flat * float(subsample(eps=eps0, delta=0.0, gamma=k / n).eps) * (1 + outward)
+        # no rounds cost nothing, even where a round has no pure DP
+        cap = np.zeros(flat.shape)
+        np.multiply(flat, self.system.pure(checked) * (1 + outward), out=cap, where=flat > 0)
         columns = {"epsilon": np.minimum(own, cap), "theorem_epsilon": own, **columns}
         return {key: checks.like_input(column.reshape(counts.shape)) for key, column in columns.items()}
 
-    def epsilon(self, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float) -> float | FloatArray:
+    def epsilon(self, *, rounds: ArrayLike, delta: float, **setting: float) -> float | FloatArray:
         """Return epsilon after ``rounds`` rounds; arguments, direction and errors as for ``details``."""
-        return self.details(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)["epsilon"]
+        return self.details(rounds=rounds, delta=delta, **setting)["epsilon"]
 
 
 _REGISTRY: dict[str, Accountant] = {}
@@ -103,27 +117,47 @@ def register(
     needs: tuple[str, ...],
     note: str,
     scope: Scope = "epsilon",
+    protocol: str = systems.MAIN[0],
+    mechanism: str = systems.MAIN[1],
+    variant_of: str = "",
 ) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
     """Enter the decorated function in the registry; the fields are those of ``Accountant``.
 
     Raises:
-        ValueError: the name is taken, or the kind is none of upper, lower and estimate.
+        ValueError: the name is taken, the kind is none of upper, lower and estimate, or there is no such
+            system.
     """
     checks.choice("kind", kind, get_args(Kind))
     checks.choice("scope", scope, get_args(Scope))
+    systems.get(protocol, mechanism)
 
     def enter(compute: Callable[..., Columns]) -> Callable[..., Columns]:
         if name in _REGISTRY:
             raise ValueError(f"an accountant named {name!r} is registered already; choose another name")
-        _REGISTRY[name] = Accountant(name, citation, theorem, kind, label, needs, scope, note, compute)
+        _REGISTRY[name] = Accountant(
+            name, citation, theorem, kind, label, needs, scope, protocol, mechanism, variant_of, note, compute
+        )
         return compute
 
     return enter
 
 
-def names(kind: Kind | None = None) -> list[str]:
-    """Return the names of all accountants, or of those of one kind, in the order of registration."""
-    return [name for name, entry in _REGISTRY.items() if kind in (None, entry.kind)]
+def names(
+    kind: Kind | None = None, *, protocol: str = systems.MAIN[0], mechanism: str = systems.MAIN[1]
+) -> list[str]:
+    """Return the names of a system's accountants, or of those of one kind, in the order of registration.
+
+    Variants, which evaluate the bound of another accountant, are left out.
+
+    Raises:
+        ValueError: there is no such system.
+    """
+    system = systems.get(protocol, mechanism)
+    return [
+        name
+        for name, entry in _REGISTRY.items()
+        if entry.system == system and kind in (None, entry.kind) and not entry.variant_of
+    ]
 
 
 def get(name: str) -> Accountant:
@@ -139,9 +173,9 @@ def get(name: str) -> Accountant:
     raise ValueError(f"unknown accountant {name!r}: {hint}known are {', '.join(_REGISTRY)}")
 
 
-def epsilon(name: str, *, n: int, k: int, eps0: float, rounds: ArrayLike, delta: float) -> float | FloatArray:
+def epsilon(name: str, *, rounds: ArrayLike, delta: float, **setting: float) -> float | FloatArray:
     """Return epsilon by the accountant of that name; see ``Accountant.epsilon``."""
-    return get(name).epsilon(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)
+    return get(name).epsilon(rounds=rounds, delta=delta, **setting)
 
 
 class Bracket(NamedTuple):
@@ -174,9 +208,11 @@ def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracke
     count = checks.count("rounds", rounds, at_least=0)
 
     def all_of(kind: Kind) -> list[tuple[float, str]]:
-        entries = [entry for entry in _REGISTRY.values() if entry.kind == kind and entry.scope == "epsilon"]
+        entries = [get(name) for name in names(kind)]
         setting = {"n": n, "k": k, "eps0": eps0, "rounds": count, "delta": delta}
-        return [(float(entry.epsilon(**setting)), entry.name) for entry in entries]
+        return [
+            (float(entry.epsilon(**setting)), entry.name) for entry in entries if entry.scope == "epsilon"
+        ]
 
     lower, upper = max(all_of("lower")), min(all_of("upper"))
     return Bracket(lower[0], upper[0], (lower[1], upper[1]))

@@ -1,37 +1,57 @@
-"""Bounds on epsilon along one variable, several panels in a row."""
+"""Bounds on epsilon along one variable, or on delta along epsilon, several panels in a row."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from shuffledp.accountants.variables import VARIABLES
-from shuffledp.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
+from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import variables as all_variables
+from shuffledp.figures.style import LINES, PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
 
-_SYMBOLS = {"n": "n", "k": "k", "eps0": r"\epsilon_0", "rounds": "T", "delta": r"\delta"}
+_SYMBOLS = {
+    "n": "n",
+    "k": "k",
+    "eps0": r"\epsilon_0",
+    "categories": r"\mathrm{categories}",
+    "gamma": r"\gamma",
+    "rounds": "T",
+    "delta": r"\delta",
+}
 _NAMES = {
     "n": "clients $n$",
     "k": "clients per round $k$",
     "eps0": r"local privacy $\epsilon_0$",
+    "categories": "categories",
+    "gamma": r"probability $\gamma$ of a uniform answer",
     "rounds": "rounds $T$",
     "delta": r"$\delta$",
+    "epsilon": r"central privacy $\epsilon$",
 }
 
 
-def _setting(table: pd.DataFrame, variable: str) -> str:
-    """Return what is fixed in a panel, from the columns of one of its tables."""
-    fixed = {name: float(table[name].iloc[0]) for name in VARIABLES if name != variable}
+def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
+    """Return what is fixed in a panel, from the columns of its tables."""
+    columns = {name: table[name].iloc[0] for table in tables for name in all_variables() if name in table}
+    fixed = {
+        name: float(columns[name])
+        for name in all_variables()
+        if name in columns and name not in (variable, answer(variable))
+    }
     words = [f"${_SYMBOLS[name]} = {power_of_ten(value)}$" for name, value in fixed.items()]
     if "n" in fixed and "k" in fixed:
         words[1] += rf" ($\gamma = {power_of_ten(fixed['k'] / fixed['n'])}$)"
     return ", ".join(words[:2]) + "\n" + ", ".join(words[2:])
 
 
-_COLUMNS = 3  # panels in a row
+_COLUMNS = 3  # panels in a row, at most
+_NARROWEST = 4.4  # inches, for the legend
+_DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
 def draw_bounds(
@@ -41,7 +61,9 @@ def draw_bounds(
     styles: Mapping[str, Mapping[str, Any]],
     ratio: tuple[str, str] | None = None,
 ) -> Figure:
-    """Draw one panel for each entry of ``panels``, three in a row, on logarithmic axes.
+    """Draw one panel for each entry of ``panels``, on logarithmic axes.
+
+    Epsilon along x is linear, and so is what spans less than a decade along y.
 
     Args:
         panels: tables of curves by panel and by accountant, with the columns of ``accountants.sweep``.
@@ -51,14 +73,15 @@ def draw_bounds(
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points
-        where epsilon is 0 are left out, as a logarithmic axis must.
+        where epsilon (or delta) is 0 are left out, as a logarithmic axis must.
     """
-    columns = min(len(panels), _COLUMNS)
+    columns = 2 if len(panels) == 4 else min(len(panels), _COLUMNS)
+    width = max(PANEL_WIDTH * columns, _NARROWEST)
     rows = -(-len(panels) // columns)
     heights = [3, 1] * rows if ratio else [1] * rows
     with style():
         height = rows * (PANEL_HEIGHT + (0.75 if ratio else 0.0)) + 0.45
-        figure = Figure(figsize=(PANEL_WIDTH * columns, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
         axes = []
         for index, (name, curves) in enumerate(panels.items()):
@@ -67,7 +90,8 @@ def draw_bounds(
             axes.append(axis)
             variable = variables[name]
             _draw_panel(axis, curves, variable, styles)
-            axis.set_title(f"({name}) {_setting(next(iter(curves.values())), variable)}")
+            label = f"({name}) " if len(panels) > 1 else ""
+            axis.set_title(label + _setting(curves.values(), variable))
             lowest = axis
             if ratio:
                 lowest = figure.add_subplot(grid[row * 2 + 1, column], sharex=axis)
@@ -75,36 +99,47 @@ def draw_bounds(
                 axis.tick_params(labelbottom=False)
             lowest.set_xlabel(_NAMES[variable])
             if column == 0:
-                axis.set_ylabel(r"central privacy $\epsilon$")
+                axis.set_ylabel(_NAMES[answer(variable)])
                 if ratio:
                     lowest.set_ylabel("ratio")
         entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)
+        figure.legend(
+            entries.values(),
+            entries.keys(),
+            loc="outside lower center",
+            ncols=2 if columns == _COLUMNS else 1,
+        )
     return figure
 
 
 def _draw_panel(
     axis: Axes, curves: Mapping[str, pd.DataFrame], variable: str, styles: Mapping[str, Mapping[str, Any]]
 ) -> None:
+    column = answer(variable)
     for accountant, table in curves.items():
         look = styles[accountant]
-        positive = table[table["epsilon"] > 0]
+        positive = table[table[column] > 0]
         axis.plot(
             positive[variable],
-            positive["epsilon"],
+            positive[column],
             color=look["color"],
-            linestyle=look["line"],
+            linestyle=LINES[look["line"]],
             label=look["label"],
         )
-    axis.set_xscale("log")
-    axis.set_yscale("log")
+    if variable != "epsilon":
+        axis.set_xscale("log")
+    drawn = np.concatenate([line.get_ydata() for line in axis.get_lines()])
+    if drawn.size and drawn.max() >= _DECADE * drawn.min():
+        axis.set_yscale("log")
 
 
 def _draw_ratio(
     axis: Axes, curves: Mapping[str, pd.DataFrame], variable: str, ratio: tuple[str, str]
 ) -> None:
     upper, lower = curves[ratio[0]], curves[ratio[1]]
-    both = (lower["epsilon"] > 0).to_numpy()
-    axis.plot(upper[variable][both], (upper["epsilon"] / lower["epsilon"])[both], color="#444444")
+    column = answer(variable)
+    both = (lower[column] > 0).to_numpy()
+    axis.plot(upper[variable][both], (upper[column] / lower[column])[both], color="#444444")
     values = axis.get_lines()[0].get_ydata()
-    axis.set_ylim(min(1.0, *values), max(1.3, *(1.05 * value for value in values)))
+    highest = max(values, default=1.0)
+    axis.set_ylim(min(1.0, *values), highest + 0.2 * abs(highest - 1))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import accountants
+from shuffledp.accountants.systems import answer
 from shuffledp.config import Figure, Settings
 from shuffledp.figures.captions import render_caption, short
 from shuffledp.provenance import Product
@@ -39,15 +40,17 @@ def caption(figure: Figure) -> dict[str, Any]:
     """Return what the caption's template is told about a figure of bounds, all from the configuration."""
     panels = []
     for name in figure.settings["panels"]:
-        curve = next(curve for curve in figure.curves if curve.panel == name)
+        curves = [curve for curve in figure.curves if curve.panel == name]
+        curve, fixed = curves[0], dict(pair for curve in curves for pair in curve.fixed)
         panels.append(
             {
                 "name": name,
                 "variable": curve.variable,
+                "answer": answer(curve.variable),
                 "from": short(curve.values[0]),
                 "to": short(curve.values[-1]),
                 "points": len(curve.values),
-                "fixed": ", ".join(f"{key} = {short(value)}" for key, value in curve.fixed),
+                "fixed": ", ".join(f"{key} = {short(value)}" for key, value in fixed.items()),
             }
         )
     entries = []

@@ -13,6 +13,15 @@ from shuffledp import files
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
 
+# The line styles of the configuration, as matplotlib takes them.
+LINES = {
+    "solid": "-",
+    "dashed": "--",
+    "dashdot": "-.",
+    "dotted": ":",
+    "longdash": (0, (9, 2)),
+}
+
 _STYLE = {
     "font.family": "DejaVu Sans",
     "mathtext.fontset": "dejavusans",

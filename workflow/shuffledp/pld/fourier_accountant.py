@@ -25,6 +25,9 @@ from shuffledp.pld.outcomes import Outcomes
 BOUNDS = ("upper", "lower")
 
 _ON_POINT = 1e-9  # of a step: so far above a grid point, a threshold counts as the point
+_TAIL_POINTS = 2**18
+_TAIL_ACCURACY = 2e-3
+_DOUBLINGS = 8
 _TRANSFORM = 8 * numerics.EPSILON  # relative rounding error of a transform, per halving of its length
 
 
@@ -97,6 +100,49 @@ def tail_probability(
     total = _sum_of_losses(outcomes, rounds, points, limit, "upper")
     reached = total.loss >= eps - _ON_POINT * 2 * limit / points
     return min(max(float(total.mass[reached].sum()), 0.0) + total.infinite + total.error, 1.0), total.error
+
+
+def tail_epsilon(outcomes: Outcomes, *, delta: float, rounds: int) -> float:
+    """Return the smallest eps >= 0 with P(sum of losses >= eps) at most delta, rounded up.
+
+    On a grid that is made long enough for the error of the sum to stay below 1/500 of delta.
+
+    Args:
+        outcomes: one round.
+        delta: target, in (0, 1).
+        rounds: number of rounds, >= 0.
+
+    Returns:
+        An upper bound, inf where infinite losses alone exceed delta.
+
+    Raises:
+        ValueError: an argument is out of range.
+        ArithmeticError: delta is too small for the accuracy of the transform.
+    """
+    delta, rounds = checks.probability("delta", delta), checks.count("rounds", rounds, at_least=0)
+    if rounds == 0:
+        return 0.0
+    mean = float(outcomes.mass @ outcomes.loss)
+    deviation = math.sqrt(float(outcomes.mass @ outcomes.loss**2))
+    limit = 2 * (rounds * abs(mean) + 8 * math.sqrt(rounds) * deviation)
+    for _ in range(_DOUBLINGS):
+        total = _sum_of_losses(outcomes, rounds, _TAIL_POINTS, limit, "upper")
+        if total.error < _TAIL_ACCURACY * delta:
+            break
+        limit *= 2
+    else:
+        raise ArithmeticError(
+            f"delta={delta:g} is too small for a Fourier transform in double precision, which errs by "
+            f"{total.error:.1g}; ask for the hockey-stick form"
+        )
+    order = np.argsort(total.loss)
+    tail = np.cumsum(total.mass[order][::-1])[::-1] + total.infinite + total.error
+    within = tail <= delta
+    if not within.any():
+        return math.inf
+    # above the largest loss whose tail is more than delta
+    beyond = np.nonzero(~within)[0]
+    return max(float(total.loss[order][beyond[-1]]), 0.0) if beyond.size else 0.0
 
 
 def _within(value: float, limit: float) -> float:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
 from shuffledp.numerics import EPSILON
-from shuffledp.tilted_binomials import TiltedBinomials
 
 _CELLS = 64  # cells of the step in which outcomes are merged first
 _ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point
@@ -32,7 +32,15 @@ class Outcomes:
     infinite: float = 0.0
 
 
-def dominating(pair: TiltedBinomials, *, gamma: float) -> Outcomes:
+class Coins(Protocol):
+    """A pair that can list its outcomes as ``TiltedBinomials.coins`` does."""
+
+    def coins(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+        """Return mass under fair coins, x, 1 - |x|, and what is left out."""
+        ...
+
+
+def dominating(pair: Coins, *, gamma: float) -> Outcomes:
     """Return the pair that dominates a mechanism dominated by ``pair``, run on a sample of rate gamma.
 
     Dominates in both directions of neighbours (koskela2022, Lemma 7). Its losses above 0 are those of

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from shuffledp import checks
+from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.tilted_binomials import Bound, TiltedBinomials, binomial_blocks, rounded
 
@@ -29,7 +29,13 @@ COMPOSITION_WIDTH = 2e-4
 
 @functools.lru_cache(maxsize=64)
 def clones_pair(
-    *, n: int, eps0: float, analysis: str, bound: Bound, relative_width: float
+    *,
+    n: int,
+    eps0: float,
+    analysis: str,
+    bound: Bound,
+    relative_width: float,
+    nats: float = numerics.NEGLIGIBLE,
 ) -> TiltedBinomials:
     """Return the pair that dominates the shuffle of n reports of any eps0-LDP randomiser.
 
@@ -43,6 +49,7 @@ def clones_pair(
         analysis: "feldman2022" or "feldman2021".
         bound: "upper" or "lower": values of C are merged into blocks at their safe end; "exact": not merged.
         relative_width: width of a block over its values.
+        nats: how far below the rest an outcome is left out; at most 600, where doubles are still exact.
 
     Raises:
         ValueError: an argument is out of range.
@@ -58,10 +65,10 @@ def clones_pair(
     else:
         log_p, log_q = -eps0, math.log(-math.expm1(-eps0))
     width = 0.0 if bound == "exact" else relative_width
-    blocks = binomial_blocks(n - 1, log_p, log_q, relative_width=width)
+    blocks = binomial_blocks(n - 1, log_p, log_q, relative_width=width, nats=nats)
     clones = blocks.high if bound == "lower" else blocks.low
     ones = np.ones(clones.shape)
-    return TiltedBinomials(blocks.weights, clones + 1, tilt * ones, gap * ones, blocks.lost)
+    return TiltedBinomials(blocks.weights, clones + 1, tilt * ones, gap * ones, blocks.lost, nats)
 
 
 def clones(

@@ -71,7 +71,7 @@ def krr(
     """
     targets = checks.reals("eps", eps)
     divergence = checks.choice("divergence", divergence, DIVERGENCES)
-    pair, largest = _checked(n, categories, gamma, adversary)
+    pair, largest = _pair(*_arguments(n, categories, gamma, adversary))
     # beyond the largest finite loss nothing changes any more
     deltas = [_delta(pair, min(one, largest + 1.0), divergence) for one in targets.ravel().tolist()]
     return checks.like_input(np.array(deltas).reshape(targets.shape))
@@ -94,8 +94,12 @@ def krr_outcomes(*, n: int, categories: int, gamma: float, adversary: str = "str
         ValueError: an argument is out of range, or there are too many outcomes to list. They grow like n
             for the strong and like n^1.5 for the weak adversary, for whom n of some 3000 is the largest.
     """
+    return _listed(*_arguments(n, categories, gamma, adversary))
 
-    pair, _ = _checked(n, categories, gamma, adversary)
+
+@functools.lru_cache(maxsize=4)
+def _listed(n: int, categories: int, gamma: float, adversary: str) -> Outcomes:
+    pair, _ = _pair(n, categories, gamma, adversary)
     masses, losses, infinite, count = [], [], pair.lost, 0
     for start in range(0, pair.counts.size, _CHUNK):
         chunk = slice(start, start + _CHUNK)
@@ -115,11 +119,16 @@ def krr_outcomes(*, n: int, categories: int, gamma: float, adversary: str = "str
     return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
 
 
-def _checked(n: int, categories: int, gamma: float, adversary: str) -> tuple[TiltedBinomials, float]:
-    """Return the pair and a bound on its finite losses, from arguments that are looked at first."""
+def _arguments(n: int, categories: int, gamma: float, adversary: str) -> tuple[int, int, float, str]:
+    """Return the arguments, checked."""
     n, categories = checks.count("n", n), checks.count("categories", categories, at_least=2)
     gamma = checks.probability("gamma", gamma)
-    if checks.choice("adversary", adversary, ADVERSARIES) == "strong":
+    return n, categories, gamma, checks.choice("adversary", adversary, ADVERSARIES)
+
+
+def _pair(n: int, categories: int, gamma: float, adversary: str) -> tuple[TiltedBinomials, float]:
+    """Return the pair and a bound on its finite losses."""
+    if adversary == "strong":
         return _strong(n, categories, gamma), math.log(n)
     # where e^loss overflows, delta at a smaller eps serves
     return _weak(n, categories, gamma), min(math.log1p((1 - gamma) * (categories / gamma)), 700.0)

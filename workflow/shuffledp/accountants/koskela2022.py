@@ -1,0 +1,135 @@
+"""How koskela2022 evaluates the clones pair: on a grid of alpha, in one direction, by enumeration.
+
+Variants of ``clones-pld``, kept for the paper's figures and as a reference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shuffledp.accountants import losses
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checks import FloatArray
+from shuffledp.pld.composition import Composition
+from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
+from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
+from shuffledp.profiles.enumeration import enumerated_clones
+
+# The grid of the paper's figure 2: log-spaced from exp(-0.25) to exp(0.25).
+_REACH = 0.25
+
+_INSIDE = 1e-12
+_TAU = 1e-12  # the paper's tolerance of truncation
+
+_OF_CLONES = {
+    "citation": "feldman2022, koskela2022, doroshenko2022",
+    "needs": ("eps0-LDP",),
+    "variant_of": "clones-pld",
+}
+
+
+def _on_grid(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, points: int) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return {"epsilon": trivial["epsilon"]}
+    pair = clones_pair(
+        n=k, eps0=eps0, analysis="feldman2022", bound="upper", relative_width=COMPOSITION_WIDTH
+    )
+    lattice = grid_lattice(dominating(pair, gamma=k / n), points=points, reach=_REACH)
+    found = [Composition([(lattice, int(count))], bound="upper").epsilon(delta) for count in rounds.tolist()]
+    return {"epsilon": np.array(found, dtype=np.float64)}
+
+
+def grid_lattice(outcomes: Outcomes, *, points: int, reach: float) -> Lattice:
+    """Connect the dots on ``points`` losses, equidistant from -reach to reach.
+
+    Returns:
+        A pessimistic lattice: losses above the grid count as infinite, those below it are moved up to its
+        lower end. An even number of points has none at 0, where the sampled mechanism has most of its mass.
+    """
+    inside = outcomes.loss <= reach
+    # just inside the grid, so that rounding does not put a speck beyond it
+    mass, loss = outcomes.mass[inside], np.maximum(outcomes.loss[inside], -reach * (1 - _INSIDE))
+    infinite = outcomes.infinite + float(outcomes.mass[~inside].sum())
+    step = 2 * reach / (points - 1)
+    shift = 0.0 if points % 2 else step / 2
+    lattice = connect_the_dots(Outcomes(mass, loss - shift, infinite), step=step)
+    index = np.round((lattice.loss + shift) / (step / 2))
+    return Lattice(step / 2, index, lattice.mass, infinite)
+
+
+@register(
+    name="koskela2022-grid-500",
+    theorem="Lemma 7 of koskela2022; Algorithm 1 of doroshenko2022",
+    kind="upper",
+    label="connect-the-dots, 500 grid points",
+    note="500 values of alpha, log-spaced from exp(-0.25) to exp(0.25).",
+    **_OF_CLONES,
+)
+def _grid_500(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _on_grid(n, k, eps0, rounds, delta, 500)
+
+
+@register(
+    name="koskela2022-grid-3000",
+    theorem="Lemma 7 of koskela2022; Algorithm 1 of doroshenko2022",
+    kind="upper",
+    label="connect-the-dots, 3000 grid points",
+    note="3000 values of alpha, log-spaced from exp(-0.25) to exp(0.25).",
+    **_OF_CLONES,
+)
+def _grid_3000(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _on_grid(n, k, eps0, rounds, delta, 3000)
+
+
+@register(
+    name="koskela2022-one-direction",
+    theorem="the pair (gamma P + (1 - gamma) Q, Q) of koskela2022, composed",
+    kind="lower",
+    scope="clones",
+    label="one direction of neighbours, directly",
+    note=(
+        "The differing client's record is in P. No accountant by way of the clones pair that covers both "
+        "directions of neighbours reports less; it is no lower bound on a mechanism."
+    ),
+    **_OF_CLONES,
+)
+def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    pair = clones_pair(
+        n=k, eps0=eps0, analysis="feldman2022", bound="lower", relative_width=COMPOSITION_WIDTH
+    )
+    coin, x, gap, lost = pair.coins()
+    # masses are written in x, P = M (1 + x) and Q = M (1 - x), so that small losses keep their digits
+    other = np.where(x > 0, gap, 1 - x)
+    gain = 2 * (k / n) * x
+    outcomes = Outcomes(coin * (other + gain), np.log1p(gain / other), lost)
+    return losses.columns([outcomes], rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+
+
+@register(
+    name="koskela2022-enumeration",
+    theorem="Lemma 11 of koskela2022: O(n) outcomes, the rest below tau = 1e-12",
+    kind="upper",
+    label="clones, every outcome within Hoeffding's bounds",
+    note=(
+        "The plain enumeration, with what it leaves out (column left_out) counted as infinite loss; terms is "
+        "the number of outcomes."
+    ),
+    **_OF_CLONES,
+)
+def _enumeration(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return {**trivial, "terms": np.zeros(rounds.shape), "left_out": np.zeros(rounds.shape)}
+    pair = enumerated_clones(n=k, eps0=eps0, tau=_TAU)
+    found = losses.columns(
+        [dominating(pair, gamma=k / n)], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper"
+    )
+    return {
+        **found,
+        "terms": np.full(rounds.shape, float(pair.coin.size)),
+        "left_out": np.full(rounds.shape, pair.left_out),
+    }
