@@ -15,3 +15,31 @@ rule benchmark_accountants:
         "Timing the accountants: per curve, and against the largest order and k."
     script:
         "../scripts/benchmark_accountants.py"
+
+
+rule benchmark_numerical_accounting:
+    output:
+        table=f"{BENCHMARKS}/numerical_accounting.csv",
+        pdf=f"{BENCHMARKS}/numerical_accounting.pdf",
+        png=f"{BENCHMARKS}/numerical_accounting.png",
+    log:
+        f"{LOGS}/benchmark_numerical_accounting.log",
+    benchmark:
+        f"{BENCHMARKS}/benchmark_numerical_accounting.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    message:
+        "Timing numerical accounting, against the enumeration of every outcome."
+    script:
+        "../scripts/benchmark_numerical_accounting.py"
+
+
+rule all_benchmarks:
+    input:
+        rules.benchmark_accountants.output.table,
+        rules.benchmark_numerical_accounting.output.table,
+    localrule: True

@@ -1,16 +1,24 @@
-"""How long the accountants take: a curve of 100 values of T, and the growth with the order and with k."""
+"""How long the accountants take: along T, with the order and with k, and against the plain enumeration."""
 
 from __future__ import annotations
 
+import functools
+import resource
+import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 
-from shuffledp import accountants, rdp
+from shuffledp import accountants, profiles, rdp
+from shuffledp.pld.outcomes import dominating
+from shuffledp.profiles.clones import clones_pair
+from shuffledp.profiles.enumeration import enumerated_clones
 
 _REPEATS = 5
+_EPS0, _DELTA, _SAMPLED, _ROUNDS = 2.0, 1e-8, 1e-3, 1e5
+_LARGEST_ENUMERATED = 1e5
 
 
 def _seconds(run: Callable[[], object]) -> float:
@@ -52,3 +60,63 @@ def time_accountants() -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["measured", "name", "at", "seconds"])
     first = table.groupby(["measured", "name"], sort=False)["seconds"].transform("first")
     return table.assign(ratio=table["seconds"] / first)
+
+
+def _enumerated_epsilon(k: float) -> float:
+    """Epsilon of one round by every outcome: one search in a sorted list, whose cost is that of making it."""
+    outcomes = dominating(enumerated_clones(n=int(k), eps0=_EPS0, tau=1e-12), gamma=1.0)
+    order = np.argsort(outcomes.loss)
+    mass, loss = outcomes.mass[order], outcomes.loss[order]
+
+    def profile(eps: np.ndarray) -> np.ndarray:
+        return np.array([mass @ np.maximum(-np.expm1(one - loss), 0.0) for one in eps])
+
+    return float(profiles.to_epsilon(profile, delta=_DELTA, largest=_EPS0))
+
+
+def _one_round(k: float) -> float:
+    return float(
+        profiles.to_epsilon(functools.partial(profiles.clones, n=k, eps0=_EPS0), delta=_DELTA, largest=_EPS0)
+    )
+
+
+def _composed(k: float, rounds: object) -> object:
+    return accountants.epsilon("clones-pld", n=k / _SAMPLED, k=k, eps0=_EPS0, rounds=rounds, delta=_DELTA)
+
+
+def _cold(run: Callable[[], object]) -> Callable[[], object]:
+    """Run without the pairs that are kept in memory."""
+
+    def fresh() -> object:
+        clones_pair.cache_clear()
+        return run()
+
+    return fresh
+
+
+def time_numerical_accounting() -> pd.DataFrame:
+    """Time numerical accounting of the clones pair: one round, many rounds, and a curve.
+
+    Returns:
+        Columns: measured, at (the number k of reports), seconds, ratio and against: the seconds over those of
+        ``against``, at the same k. The last row, "peak memory", has megabytes for seconds.
+    """
+    rows: list[tuple[str, float, float, float, str]] = []
+    for k in 10.0 ** np.arange(3, 10):
+        one = _seconds(_cold(lambda k=k: _one_round(k)))
+        if k <= _LARGEST_ENUMERATED:
+            plain = _seconds(lambda k=k: _enumerated_epsilon(k))
+            rows.append(("one round, every outcome", k, plain, plain / one, "one round"))
+        rows.append(("one round", k, one, 1.0, "one round"))
+    curve = np.unique(np.geomspace(10, _ROUNDS, 50).round())
+    for k in 10.0 ** np.arange(3, 10):
+        warm = _seconds(lambda k=k: _composed(k, _ROUNDS))
+        cold = _seconds(_cold(lambda k=k: _composed(k, _ROUNDS)))
+        whole = _seconds(lambda k=k: _composed(k, curve))
+        rows.append(("1e5 rounds", k, warm, 1.0, "1e5 rounds"))
+        rows.append(("1e5 rounds, nothing kept", k, cold, cold / warm, "1e5 rounds"))
+        rows.append(("curve of 50 values of T", k, whole, whole / warm, "1e5 rounds"))
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    rows.append(("peak memory", np.nan, peak, np.nan, ""))
+    return pd.DataFrame(rows, columns=["measured", "at", "seconds", "ratio", "against"])

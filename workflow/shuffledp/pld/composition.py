@@ -27,7 +27,7 @@ from shuffledp.checks import FloatArray
 from shuffledp.numerics import EPSILON
 from shuffledp.pld.outcomes import Lattice
 
-_DIRECT = 200_000  # products of frequencies and losses up to which no Fourier transform is made
+_DIRECT = 20  # steps of a Fourier transform that take the time of one product of frequency and loss
 _PRUNED = 1e-12
 _SPECK = 1e-25  # mass that a bound adds instead of looking at it
 _SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is used
@@ -95,7 +95,7 @@ class _Tilted:
     def characteristic(self, count: int, length: int) -> FloatArray:
         """E e^{i omega (loss - mean)} at omega = 2 pi j / (length step), j = 0..count-1."""
         omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
-        if count * self.mass.size <= _DIRECT:
+        if _DIRECT * count * self.mass.size <= length * math.log2(length):
             return np.exp(1j * np.outer(omega, self.centred)) @ self.mass
         middle = round(self.mean / self.lattice.step)
         place = np.mod(self.index - middle, length).astype(np.int64)
