@@ -122,7 +122,10 @@ class CldpSgd:
         return flat
 
     def _measured_chunk(self) -> int:
-        """Return the size that takes the least time a client, the smaller one if in doubt."""
+        """Return the size that takes the least time a client, the smaller one if in doubt.
+
+        The time falls and then rises; the search ends where it has clearly risen.
+        """
         best, least = _CHUNKS[0], math.inf
         for size in _CHUNKS:
             if size > _CHUNKS[0] and (size >= 2 * self.k or 4 * size * self.gradients.size > _CHUNK_BYTES):
@@ -130,6 +133,8 @@ class CldpSgd:
             spent = min(self._time(size) for _ in range(3)) / min(size, self.n)
             if spent < 0.97 * least:
                 best, least = size, spent
+            elif spent > 1.15 * least:
+                break
         return best
 
     def _time(self, size: int) -> float:
