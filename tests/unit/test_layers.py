@@ -30,8 +30,10 @@ ABOVE = {
     "jobs",
     "ledger",
     "provenance",
+    "randomizers",
     "schema",
     "tables",
+    "training",
 }
 
 
@@ -101,6 +103,17 @@ def test_importing_the_pure_layer_leaves_the_rest_alone():
     assert set(PURE) <= own_parts(loaded)
     assert not loaded & (HEAVY | {"pandas"})
     assert not own_parts(loaded) & ABOVE
+
+
+def test_the_constants_of_randomisers_are_mathematics():
+    module = "shuffledp.randomizers.constants"
+    assert own_parts(imported_by(module)) <= set(PURE)
+    assert not loaded_by(module) & (HEAVY | {"pandas"})
+
+
+@pytest.mark.parametrize("name", ["experiment", "datasets", "synthetic"])
+def test_what_to_train_and_on_what_is_known_without_torch(name):
+    assert "torch" not in loaded_by(f"shuffledp.training.{name}", "shuffledp.randomizers.registry")
 
 
 @pytest.mark.parametrize("module", MATHEMATICS)

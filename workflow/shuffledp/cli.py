@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import decimal
 import functools
+import importlib.util
 import json
 import math
 import sys
@@ -24,9 +25,11 @@ import shuffledp
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
     from shuffledp.accountants.systems import System
+    from shuffledp.training.experiment import Experiment
 
 BAD_INPUT = 2
 FAILED = 1
+DEFAULT_CONFIG = "config/config.yaml"
 
 _SHOWN_DIGITS = 7
 _PIPED_WIDTH = 250  # columns; a row stays one line where nobody reads it on a screen
@@ -291,7 +294,83 @@ def list_accountants(as_json: AsJson = False) -> None:
     _print_table(columns, [[row[column] for column in columns] for row in rows])
 
 
+@app.command()
+def train(
+    experiment: Annotated[str | None, typer.Argument(help="One of those that --list names.")] = None,
+    seed: Annotated[str | None, typer.Option("--seed", metavar="SEED", help="One run (default: 0).")] = None,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="RANGE", help="Several, one after the other, as 0-9.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[
+        str, typer.Option("--threads", metavar="N", help="Of the CPU; more runs at once use it better.")
+    ] = "1",
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Where to write (default: as the workflow does)."),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DIR", help="Folder of the MNIST files.")
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="FILE", help="Configuration, each laid over those before it."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
+) -> None:
+    """Train an experiment of the configuration by CLDP-SGD.
+
+    Writes DIR/seed<k>.csv with a row an epoch, and a record beside it. A run that was killed goes on from its
+    last epoch; one that is there and up to date is not done again.
+    """
+    wanted = _seeds(seed, seeds)
+    cores = _count("--threads", threads, at_least=1)
+    _need("yaml", "jsonschema", extra="training")
+    from shuffledp import config as configuration
+
+    settings = configuration.load(config or [DEFAULT_CONFIG])
+    if show:
+        _print_experiments(settings.experiments)
+        return
+    if experiment is None:
+        raise ValueError("name an experiment; `shuffledp train --list` lists them")
+    chosen = settings.experiment(experiment)
+    _need("torch", extra="training")
+    from shuffledp.training import commands
+
+    commands.train(
+        chosen,
+        seeds=wanted,
+        device=device,
+        threads=cores,
+        folder=out or f"{settings.results}/training/{experiment}",
+        root=data or settings.data_root,
+        say=typer.echo,
+    )
+
+
 # --- reading
+
+
+def _need(*modules: str, extra: str) -> None:
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ValueError(
+            f"training needs {' and '.join(missing)}, which is not installed; run: "
+            f"pip install 'shuffledp[{extra}]'"
+        )
+
+
+def _seeds(seed: str | None, seeds: str | None) -> range:
+    if seed is not None and seeds is not None:
+        raise ValueError("give one of --seed and --seeds, got both")
+    if seeds is None:
+        only = _count("--seed", seed or "0", at_least=0)
+        return range(only, only + 1)
+    first, dash, last = seeds.partition("-")
+    if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+        raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
+    return range(int(first), int(last) + 1)
 
 
 def _number(option: str, text: str, wanted: str) -> float:
@@ -493,6 +572,23 @@ def _print_table(columns: list[str], rows: list[list[str]]) -> None:
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
+
+
+def _print_experiments(experiments: Sequence[Experiment]) -> None:
+    columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds", "seeds", "data"]
+    rows = [
+        [
+            *(entry.name, entry.randomizer, _optional(entry.eps0), entry.clip, _optional(entry.clip_norm)),
+            *(str(value) for value in (entry.n, entry.k, entry.total_epochs, entry.rounds, entry.seeds)),
+            entry.data,
+        ]
+        for entry in experiments
+    ]
+    _print_table(columns, rows)
+
+
+def _optional(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _print_json(content: Any) -> None:

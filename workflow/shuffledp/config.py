@@ -20,6 +20,7 @@ from shuffledp import accountants
 from shuffledp.accountants.systems import variables
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
+from shuffledp.training.experiment import Experiment
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
@@ -85,11 +86,25 @@ class Settings:
     figures: str
     readme: str
     bounds: tuple[Figure, ...]
+    experiments: tuple[Experiment, ...] = ()
+    data_root: str | None = None
 
     @property
     def curves(self) -> tuple[Curve, ...]:
         """All curves of all figures."""
         return tuple(curve for figure in self.bounds for curve in figure.curves)
+
+    def experiment(self, name: str) -> Experiment:
+        """Return the experiment of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        for experiment in self.experiments:
+            if experiment.name == name:
+                return experiment
+        known = ", ".join(experiment.name for experiment in self.experiments)
+        raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
 
     def figure(self, paper: str, name: str) -> Figure:
         """Return the figure of that name.
@@ -159,7 +174,12 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         for paper, by_name in data["bounds"].items()
         for name, figure in by_name.items()
     )
-    return Settings(**data["paths"], bounds=figures)
+    training = data.get("training", {})
+    experiments = tuple(
+        _experiment(name, setting, files) for name, setting in training.get("experiments", {}).items()
+    )
+    root = training.get("data", {}).get("root")
+    return Settings(**data["paths"], bounds=figures, experiments=experiments, data_root=root)
 
 
 def _with_numbers(value: Any) -> Any:
@@ -229,6 +249,17 @@ def _line(path: Sequence[str], name: str) -> int | None:
         else:
             return None
     return line
+
+
+def _experiment(name: str, setting: dict[str, Any], files: Sequence[str]) -> Experiment:
+    at = ["training", "experiments", name]
+    lists = {key: tuple(setting[key]) for key in ("epochs", "learning_rates")}
+    try:
+        return Experiment(name=name, **{**setting, **lists})
+    except ValueError as error:
+        fault = next((key for key in setting if str(error).startswith(key)), None)
+        where = _where([*at, fault] if fault else at, files)
+        raise ValueError(f"configuration: {error} (at {where})") from None
 
 
 def _figure(

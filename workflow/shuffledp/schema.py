@@ -60,5 +60,6 @@ def _values(node: dict[str, Any]) -> str:
     above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
     bounds = [(">=", low), (">", above), ("<=", high), ("<", below)]
     limits = " and ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
-    kind = {"array": "list of strings", "object": "keys below"}.get(node["type"], node["type"])
+    items = node.get("items", {}).get("type", "string")
+    kind = {"array": f"list of {items}s", "object": "keys below"}.get(node["type"], node["type"])
     return f"{kind} {limits}".strip()

@@ -1,0 +1,226 @@
+"""The local randomisers: their mean, variance and privacy, and what they refuse."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from shuffledp.randomizers import base, registry  # noqa: E402
+from shuffledp.randomizers.clt import GaussianLimit  # noqa: E402
+
+RADIUS = 0.5
+DRAWS = 40_000
+SIGMAS = 5.0  # of the sampling error; one in two million per comparison
+STRENGTH = {name: {"eps0": 1.0} for name in registry.PURE} | {"gaussian": {"noise_multiplier": 2.0}}
+
+
+def make(name, dimension, **strength):
+    return registry.create(name, dimension=dimension, radius=RADIUS, **(strength or STRENGTH[name]))
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def vector(randomizer, share):
+    """A vector whose norm is a share of the radius."""
+    x = torch.randn(1, randomizer.dimension, generator=generator(5))
+    return x / randomizer.lengths(x) * RADIUS * share
+
+
+def close(samples, expected):
+    """Whether the mean of samples along the first axis is within the sampling error of what is expected."""
+    error = samples.std(0) / math.sqrt(samples.shape[0])
+    float32 = 1e-6 * samples.abs().amax(0)
+    return bool(((samples.mean(0) - expected).abs() <= SIGMAS * error + float32).all())
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("dimension", [2, 5, 16])
+@pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
+def test_mean_and_second_moment(name, dimension, share):
+    randomizer = make(name, dimension)
+    x = vector(randomizer, share)
+    sent = randomizer.randomize(x.expand(DRAWS, -1).contiguous(), generator=generator()).double()
+    assert close(sent, x[0].double())
+    spread = (sent - x).square().sum(1)
+    saved = 0.0 if name == "gaussian" else float(x.square().sum())
+    assert close(spread, randomizer.variance - saved)
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_sums_are_sums_of_messages(name):
+    randomizer = make(name, 7)
+    x = randomizer.clip_(torch.randn(6, 7, generator=generator(1)))
+    x[2] = 0
+    total = torch.ones(7, dtype=torch.float64)
+    randomizer.add(total, x, generator=generator(3))
+    messages = randomizer.randomize(x, generator=generator(3))
+    torch.testing.assert_close(total - 1, messages.double().sum(0), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_clipping_scales_what_is_too_long(name):
+    randomizer = make(name, 4)
+    long, short = vector(randomizer, 3.0), vector(randomizer, 0.7)
+    clipped = randomizer.clip_(torch.cat([long, short, torch.zeros(1, 4)]))
+    torch.testing.assert_close(clipped, torch.cat([long / 3, short, torch.zeros(1, 4)]))
+
+
+def test_hard_case_e5_equal_clients_report_differently():
+    for name in registry.NAMES:
+        randomizer = make(name, 50)
+        source = generator()
+        x = vector(randomizer, 1.0).expand(8, -1).contiguous()
+        first, second = (randomizer.randomize(x, generator=source) for _ in range(2))
+        again = randomizer.randomize(x, generator=generator())
+        assert torch.equal(first, again)
+        both = torch.cat([first, second])
+        # coordinate sampling has but 2 d messages, so some may be equal
+        assert len({tuple(row) for row in both.tolist()}) >= (10 if randomizer.bits < 20 else 16)
+
+
+@pytest.mark.parametrize("eps0", [0.5, 2.0, 12.0, 18.0, 50.0, 800.0])
+def test_a_bit_is_exactly_private(eps0):
+    """The probabilities as they are drawn, multiples of 2^-53 and no smaller than the exact ones."""
+    share = base.least_probability(eps0)
+    ends = base.against(torch.tensor([-1.0, 1.0], dtype=torch.float64), share)
+    drawn = torch.ceil(ends * 2.0**53) / 2.0**53
+    for wrong in drawn.tolist():
+        assert 0 < wrong <= 0.5
+        # the rounding of the logarithms themselves
+        assert math.log1p(-wrong) - math.log(wrong) <= eps0 * (1 + 1e-15)
+    middle = base.against(torch.linspace(-1, 1, 101, dtype=torch.float64), share)
+    assert bool((middle >= share).all())
+
+
+@pytest.mark.parametrize("eps0", [12.0, 18.0])
+def test_hard_case_e1_rare_flips_happen(eps0, monkeypatch):
+    """At eps0 = 18 a bit flips once in 6.6e7; uniforms near 0 are put where chance takes long to go."""
+    share = 1 / (1 + math.exp(eps0))
+    uniforms = torch.tensor([0.0, share * (1 - 1e-9), share * (1 + 1e-9), 0.5], dtype=torch.float64)
+    monkeypatch.setattr(base, "uniform", lambda count, *, generator: uniforms)
+    ones = torch.ones(4, dtype=torch.float64)
+    signs = base.randomized_signs(ones, share, generator=generator())
+    assert signs.tolist() == [-1, -1, 1, 1]
+    assert base.randomized_signs(-ones, share, generator=generator()).tolist() == [1, 1, -1, -1]
+
+
+def test_uniforms_have_all_digits_of_a_double():
+    drawn = base.uniform(1000, generator=generator())
+    assert drawn.dtype == torch.float64
+    fine = drawn * 2.0**53
+    assert torch.equal(fine, fine.round())
+    assert bool((fine % 2**25 != 0).any())
+
+
+@pytest.mark.parametrize("name", ["linf_coordinate", "l1_hadamard"])
+def test_ldp_ratio_of_coordinate_sampling_by_enumeration(name):
+    """Frequencies of all messages at two opposite vertices of the ball, against the exact probabilities."""
+    dimension, eps0 = 4, 1.0
+    randomizer = make(name, dimension, eps0=eps0)
+    x = torch.full((1, dimension), RADIUS)
+    if name == "l1_hadamard":
+        x = torch.tensor([[RADIUS, 0.0, 0.0, 0.0]])
+    likely = math.exp(eps0) / (1 + math.exp(eps0)) / dimension
+    counts = []
+    for sign in (1, -1):
+        sent = randomizer.randomize((sign * x).expand(DRAWS, -1).contiguous(), generator=generator(sign + 1))
+        kinds, frequency = torch.unique((sent / sent.abs().max()).round(), dim=0, return_counts=True)
+        assert kinds.shape[0] == 2 * dimension
+        counts.append(dict(zip(map(tuple, kinds.tolist()), frequency.tolist(), strict=True)))
+    for message, times in counts[0].items():
+        mirrored = counts[1][message]
+        expected = sorted([likely, likely * math.exp(-eps0)])
+        for seen, probability in zip(sorted([times, mirrored]), expected, strict=True):
+            deviation = math.sqrt(DRAWS * probability)
+            assert abs(seen - DRAWS * probability) < SIGMAS * deviation
+
+
+@pytest.mark.parametrize("name", ["l2_hemisphere", "l2_privunit"])
+@pytest.mark.parametrize("eps0", [0.5, 2.0])
+def test_ldp_ratio_of_directions_on_the_circle(name, eps0):
+    """The density is constant on two arcs, whose ratio is e^eps0: frequencies by angle from the input."""
+    randomizer = make(name, 2, eps0=eps0)
+    x = torch.tensor([[RADIUS, 0.0]])
+    sent = randomizer.randomize(x.expand(DRAWS, -1).contiguous(), generator=generator())
+    height = sent[:, 0] / torch.linalg.vector_norm(sent, dim=1)
+    edge = 0.0 if name == "l2_hemisphere" else randomizer.constants.threshold
+    cap = math.acos(edge) / math.pi
+    inside = cap * math.exp(eps0) / (cap * math.exp(eps0) + 1 - cap)
+    assert abs(float((height >= edge).double().mean()) - inside) < SIGMAS * math.sqrt(inside / DRAWS)
+    # uniform in angle on either side
+    angle = torch.arccos(height.double().clamp(-1, 1)) / math.pi
+    for low, high, mass in ((0.0, cap, inside), (cap, 1.0, 1 - inside)):
+        cuts = torch.linspace(low, high, 5).tolist()
+        for start, end in pairwise(cuts):
+            part = float(((angle >= start) & (angle < end)).double().mean())
+            assert abs(part - mass / 4) < SIGMAS * math.sqrt(mass / 4 / DRAWS)
+
+
+@pytest.mark.parametrize("name", ["l2_hemisphere", "l2_privunit"])
+def test_the_gaussian_limit_has_mean_and_covariance(name):
+    exact = make(name, 5)
+    limit = GaussianLimit(exact)
+    x = exact.clip_(torch.randn(4, 5, generator=generator(8)))
+    x[0] *= 0.3
+    sums = {}
+    for kind, randomizer in {"exact": exact, "limit": limit}.items():
+        source, total = generator(4), torch.zeros(4000, 5, dtype=torch.float64)
+        for row in total:
+            randomizer.add(row, x, generator=source)
+        assert close(total, x.double().sum(0))
+        centred = total - x.double().sum(0)
+        sums[kind] = centred.unsqueeze(2) * centred.unsqueeze(1)
+    # sum of M^2/d I - x x^T
+    covariance = 4 * exact.scale**2 / 5 * torch.eye(5, dtype=torch.float64) - (x.T @ x).double()
+    off_diagonal = 0.02 * exact.scale**2  # M^2/d I holds on average over directions only
+    for products in sums.values():
+        error = products.std(0) / math.sqrt(products.shape[0])
+        assert bool(((products.mean(0) - covariance).abs() <= SIGMAS * error + off_diagonal).all())
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension", "bits"),
+    [("linf_coordinate", 13706, 15), ("l1_hadamard", 13706, 15), ("l2_privunit", 13706, 32 * 13706)],
+)
+def test_bits(name, dimension, bits):
+    assert make(name, dimension).bits == bits
+
+
+def test_variances_of_girgis2021():
+    c = (math.e + 1) / (math.e - 1)
+    assert make("linf_coordinate", 10).variance == pytest.approx((10 * RADIUS * c) ** 2)
+    assert make("l1_hadamard", 10).variance == pytest.approx(10 * (RADIUS * c) ** 2)
+    assert make("l2_hemisphere", 10).variance < 14 * 10 * (RADIUS * c) ** 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "laplace"}, "randomizer must be one of"),
+        ({"eps0": 0.0}, "eps0 must be"),
+        ({"eps0": math.nan}, "eps0 must be"),
+        ({"radius": 0.0}, "radius must be"),
+        ({"dimension": 1}, "dimension must be"),
+        ({"noise_multiplier": 1.0}, "takes eps0 and not noise_multiplier"),
+        ({"eps0": None}, "takes eps0 and not noise_multiplier"),
+        ({"name": "gaussian"}, "takes noise_multiplier and not eps0"),
+    ],
+)
+def test_bad_arguments_are_refused(change, message):
+    good = {"name": "linf_coordinate", "dimension": 4, "radius": 1.0, "eps0": 1.0}
+    with pytest.raises(ValueError, match=message):
+        registry.create(**{**good, **change})
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_inputs_of_the_wrong_norm_are_refused(name):
+    randomizer = make(name, 4)
+    registry.check_inputs(randomizer, vector(randomizer, 1.0))
+    with pytest.raises(ValueError, match=rf"{randomizer.norm} ball of radius 0.5, got a row of norm 1; clip"):
+        registry.check_inputs(randomizer, vector(randomizer, 2.0))
+    with pytest.raises(ValueError, match="shape"):
+        registry.check_inputs(randomizer, torch.zeros(2, 5))

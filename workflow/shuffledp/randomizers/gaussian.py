@@ -1,0 +1,33 @@
+"""The Gaussian randomiser, which is (eps, delta)-LDP and not eps0-LDP."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from shuffledp.randomizers import base
+
+
+class Gaussian(base.Randomizer):
+    """Send x + N(0, z^2 C^2 I) for x in the l_2 ball of radius C."""
+
+    name = "gaussian"
+    norm = "l2"
+
+    def __init__(self, *, dimension: int, radius: float, noise_multiplier: float) -> None:
+        super().__init__(dimension=dimension, radius=radius)
+        self.deviation = noise_multiplier * radius
+
+    @property
+    def variance(self) -> float:
+        """d z^2 C^2, for every x."""
+        return self.dimension * self.deviation**2
+
+    @property
+    def bits(self) -> int:
+        """A vector of float32."""
+        return 32 * self.dimension
+
+    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.randomize``."""
+        return x + torch.empty_like(x).normal_(generator=generator) * self.deviation

@@ -1,0 +1,69 @@
+"""The l_2 randomiser of Duchi, Jordan and Wainwright: a uniform direction on one side of the input."""
+
+from __future__ import annotations
+
+import torch
+from scipy import special
+from torch import Tensor
+
+from shuffledp.randomizers import base, constants
+
+
+class L2Hemisphere(base.Randomizer):
+    """Draw a direction V, uniform on the half of the sphere around +-x or on the other half.
+
+    The sign is + with probability 1/2 + |x|/(2C), the half around it has probability e^eps0/(e^eps0 + 1).
+
+    Both coins together say on which side of x itself V lies: against it with probability
+    (1 - |x|/(C c))/2. The server decodes M V, with M such that the mean is x exactly.
+    """
+
+    name = "l2_hemisphere"
+    norm = "l2"
+
+    def __init__(self, *, dimension: int, radius: float, eps0: float) -> None:
+        super().__init__(dimension=dimension, radius=radius)
+        self.least = base.least_probability(eps0)
+        self.scale = radius * constants.hemisphere_scale(dimension=dimension, eps0=eps0)
+
+    @property
+    def variance(self) -> float:
+        """M^2, reached at x = 0."""
+        return self.scale**2
+
+    @property
+    def bits(self) -> int:
+        """A vector of float32."""
+        return 32 * self.dimension
+
+    def _against(self, length: Tensor, generator: torch.Generator) -> Tensor:
+        unit = (length / self.radius).clamp_(max=1.0)
+        return base.rare(base.against(unit, self.least), count=length.shape[0], generator=generator)
+
+    def heights(self, length: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Draw <V, x/|x|>, float64 of shape (clients,), given |x|: the side, then the height by its quantile
+        function."""
+        against = self._against(length, generator)
+        above = base.uniform(length.shape[0], generator=generator).cpu().numpy()
+        height = special.betainccinv(0.5, (self.dimension - 1) / 2, above) ** 0.5
+        drawn = torch.from_numpy(height).to(length.device)
+        return torch.where(against, -drawn, drawn)
+
+    def _directions(self, x: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Return normals Z, and the factors by which they become messages."""
+        length = torch.linalg.vector_norm(x, dim=1).to(torch.float64)
+        against = self._against(length, generator)
+        normals = torch.empty_like(x).normal_(generator=generator)
+        side = torch.linalg.vecdot(normals, x)
+        size = self.scale / torch.linalg.vector_norm(normals, dim=1)
+        return normals, torch.where(against != (side < 0), -size, size)
+
+    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.randomize``."""
+        normals, factors = self._directions(x, generator)
+        return normals * factors.unsqueeze(1)
+
+    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+        """Add the clients' decoded messages to ``total``."""
+        normals, factors = self._directions(x, generator)
+        total += factors @ normals

@@ -1,0 +1,180 @@
+"""What to train: one experiment of a paper, checked. Nothing here needs torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from itertools import accumulate
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.provenance import Product
+from shuffledp.randomizers import registry
+
+DATA = ("mnist", "synthetic")
+# Networks, and the modules of this package that define them.
+MODELS = {"mnist_cnn_16": "mnist_cnn", "mnist_cnn_32": "mnist_cnn", "logistic": "logistic"}
+CLIPS = ("coordinate", "norm", "none")
+AGGREGATES = ("sum", "clt")
+NONE = "none"
+
+# SHA-256 of the uncompressed idx files.
+MNIST_SHA256 = {
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment; each of its seeds is a run of its own.
+
+    Attributes:
+        name: by which the command line and the results know it.
+        data: "mnist" or "synthetic".
+        model: a network of ``training.models``.
+        n: number of clients; client i holds training image i.
+        k: clients per round.
+        randomizer: one of ``randomizers.registry.NAMES``, or "none" for plain SGD.
+        clip: "coordinate" or "norm"; "none" without a randomiser.
+        clip_norm: C; None without a randomiser.
+        eps0: local privacy parameter; None for "gaussian" and "none".
+        noise_multiplier: of "gaussian" alone.
+        delta: for the accounting; training does not depend on it.
+        epochs: lengths of the stretches of the learning rate; an epoch is n // k rounds.
+        learning_rates: one a stretch.
+        seeds: how many runs: seeds 0, 1, ...
+        aggregate: "sum" of messages, or "clt" for its Gaussian limit (l_2 randomisers).
+        projection: radius of the l_2 ball that theta is projected to, or None.
+        regularization: mu of mu |theta|^2/2 in each client's loss.
+    """
+
+    name: str
+    data: str
+    model: str
+    n: int
+    k: int
+    randomizer: str
+    clip: str
+    epochs: tuple[int, ...]
+    learning_rates: tuple[float, ...]
+    seeds: int = 1
+    clip_norm: float | None = None
+    eps0: float | None = None
+    noise_multiplier: float | None = None
+    delta: float | None = None
+    aggregate: str = "sum"
+    projection: float | None = None
+    regularization: float = 0.0
+
+    def __post_init__(self) -> None:
+        checks.choice("data", self.data, DATA)
+        checks.choice("model", self.model, tuple(MODELS))
+        checks.choice("clip", self.clip, CLIPS)
+        checks.choice("aggregate", self.aggregate, AGGREGATES)
+        checks.choice("randomizer", self.randomizer, (*registry.NAMES, NONE))
+        n, k = checks.clients(self.n, self.k)
+        checks.count("seeds", self.seeds)
+        checks.real("regularization", self.regularization, at_least=0.0)
+        epochs = tuple(checks.count("epochs", value) for value in self.epochs)
+        rates = tuple(checks.real("learning_rates", value, at_least=0.0) for value in self.learning_rates)
+        if len(epochs) != len(rates) or not epochs:
+            raise ValueError(
+                f"epochs and learning_rates must have one entry a stretch, got {len(epochs)} and {len(rates)}"
+            )
+        for label, value in (("projection", self.projection), ("clip_norm", self.clip_norm)):
+            if value is not None and checks.real(label, value) <= 0:
+                raise ValueError(f"{label} must be a finite number > 0, got {value!r}")
+        if self.delta is not None:
+            checks.probability("delta", self.delta)
+        self._check_randomizer()
+        numbers = {"n": n, "k": k, "epochs": epochs, "learning_rates": rates, "seeds": int(self.seeds)}
+        for field in ("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"):
+            value = getattr(self, field)
+            numbers[field] = None if value is None else float(value)
+        for field, value in numbers.items():
+            object.__setattr__(self, field, value)
+
+    def _check_randomizer(self) -> None:
+        if (self.randomizer == NONE) != (self.clip == "none"):
+            raise ValueError(
+                f"clip must be 'none' without a randomiser and only then, got {self.clip!r} with "
+                f"{self.randomizer!r}"
+            )
+        if self.clip == "coordinate" and self.randomizer != "linf_coordinate":
+            raise ValueError(
+                f"clip 'coordinate' is for randomizer 'linf_coordinate' alone, got {self.randomizer!r}; use "
+                "'norm'"
+            )
+        if self.aggregate == "clt" and not self.randomizer.startswith("l2_"):
+            raise ValueError(f"aggregate 'clt' is for l2 randomisers, got {self.randomizer!r}; use 'sum'")
+        wanted = {NONE: set(), "gaussian": {"clip_norm", "noise_multiplier"}}.get(
+            self.randomizer, {"clip_norm", "eps0"}
+        )
+        for field in ("clip_norm", "eps0", "noise_multiplier"):
+            value = getattr(self, field)
+            if (value is not None) != (field in wanted):
+                verb = "needs" if field in wanted else "takes no"
+                raise ValueError(f"randomizer {self.randomizer!r} {verb} {field}, got {value!r}")
+            if value is not None and checks.real(field, value) <= 0:
+                raise ValueError(f"{field} must be a finite number > 0, got {value!r}")
+
+    @property
+    def rounds_per_epoch(self) -> int:
+        """Rounds in which as many clients take part as there are, rounded down."""
+        return self.n // self.k
+
+    @property
+    def total_epochs(self) -> int:
+        """Length of a run."""
+        return sum(self.epochs)
+
+    @property
+    def rounds(self) -> int:
+        """T, for the accounting."""
+        return self.total_epochs * self.rounds_per_epoch
+
+    def rate(self, epoch: int) -> float:
+        """Return the learning rate of an epoch, counted from 1."""
+        ends = accumulate(self.epochs)
+        return next(rate for end, rate in zip(ends, self.learning_rates, strict=True) if epoch <= end)
+
+    def parameters(self, seed: int) -> dict[str, Any]:
+        """Return what decides the numbers of one run, apart from code: JSON values.
+
+        What is at its default is left out, so that a new setting changes no run that does not use it.
+        """
+        defaults = {field.name: field.default for field in fields(self)}
+        setting = {
+            key: value
+            for key, value in asdict(self).items()
+            if key not in ("name", "seeds", "delta") and value != defaults[key]
+        }
+        setting |= {"epochs": list(self.epochs), "learning_rates": list(self.learning_rates)}
+        sums = MNIST_SHA256 if self.data == "mnist" else {}
+        return {"experiment": setting, "seed": seed, "sha256": dict(sums)}
+
+    @classmethod
+    def from_parameters(cls, name: str, parameters: Mapping[str, Any]) -> Experiment:
+        """Return the experiment that ``parameters`` gave these of."""
+        setting = dict(parameters["experiment"])
+        setting |= {key: tuple(setting[key]) for key in ("epochs", "learning_rates")}
+        return cls(name=name, **setting)
+
+    def product(self, folder: str, seed: int) -> Product:
+        """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
+        modules = ["shuffledp.training.cldp_sgd", f"shuffledp.training.{MODELS[self.model]}"]
+        if self.randomizer != NONE:
+            modules.append(f"shuffledp.randomizers.{self.randomizer}")
+        if self.aggregate == "clt":
+            modules.append("shuffledp.randomizers.clt")
+        if self.data == "synthetic":
+            modules.append("shuffledp.training.synthetic")
+        return Product(
+            record=f"{folder}/seed{seed}.json",
+            parameters=self.parameters(seed),
+            modules=tuple(modules),
+            outputs=(f"{folder}/seed{seed}.csv",),
+        )

@@ -1,0 +1,44 @@
+"""How far training is: a bar on a terminal, a line an epoch anywhere else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def reporting(title: str, *, epochs: int) -> Iterator[Callable[[Mapping[str, float]], None]]:
+    """Give the function to call with each epoch's row; it shows epoch, accuracy, loss and time left."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda row: _line(title, epochs, row)
+        return
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+        console=console,
+    ) as bar:
+        task = bar.add_task(title, total=epochs, state="")
+
+        def show(row: Mapping[str, float]) -> None:
+            state = f"accuracy {row['test_accuracy']:.4f}, loss {row['train_loss']:.4f}"
+            bar.update(task, completed=row["epoch"], state=state)
+
+        yield show
+
+
+def _line(title: str, epochs: int, row: Mapping[str, float]) -> None:
+    left = row["seconds"] / row["epoch"] * (epochs - row["epoch"])
+    print(
+        f"{title}: epoch {row['epoch']}/{epochs}, accuracy {row['test_accuracy']:.4f}, "
+        f"loss {row['train_loss']:.4f}, {left / 60:.1f} min left",
+        file=sys.stderr,
+        flush=True,
+    )

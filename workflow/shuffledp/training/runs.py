@@ -1,0 +1,221 @@
+"""Runs: an experiment with a seed, from the data to the CSV file, with checkpoints on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from shuffledp import files, provenance, tables
+from shuffledp.randomizers import registry
+from shuffledp.training import cldp_sgd, datasets, models
+from shuffledp.training.experiment import NONE, Experiment
+
+PACKAGES = ("torch", "numpy", "scipy")
+COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
+Row = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set on the device that computes: images (count, 1, 28, 28) in [0, 1], labels int64."""
+
+    train_images: Tensor
+    train_labels: Tensor
+    test_images: Tensor
+    test_labels: Tensor
+
+
+def device(name: str) -> torch.device:
+    """Return the device of that name: "cpu", "cuda", or "auto" for a GPU if there is one.
+
+    Raises:
+        ValueError: the name is unknown, or there is no GPU.
+    """
+    if name not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"device must be one of auto, cpu, cuda, got {name!r}")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            "device 'cuda' needs a GPU that torch can use, and there is none; use 'auto' or 'cpu'"
+        )
+    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -> Data:
+    """Return the experiment's data on a device; client i holds training image i."""
+    found = datasets.load(experiment.data, root=root, clients=experiment.n)
+    return Data(
+        _images(found.train_images, on),
+        _labels(found.train_labels, on),
+        _images(found.test_images, on),
+        _labels(found.test_labels, on),
+    )
+
+
+def _images(values: Any, on: torch.device) -> Tensor:
+    return torch.tensor(values).to(on).unsqueeze(1).to(torch.float32) / 255
+
+
+def _labels(values: Any, on: torch.device) -> Tensor:
+    return torch.tensor(values).to(on).to(torch.int64)
+
+
+def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = None) -> cldp_sgd.CldpSgd:
+    """Return a run that has not begun.
+
+    Args:
+        experiment: what to train.
+        seed: of weights, sampling and noise.
+        data: as ``load`` gives it.
+        chunk: how many clients to compute at a time; None to measure.
+    """
+    model = models.create(experiment.model, seed=cldp_sgd.model_seed(seed))
+    models.check(model)
+    randomizer = None
+    if experiment.randomizer != NONE:
+        randomizer = registry.create(
+            experiment.randomizer,
+            dimension=sum(parameter.numel() for parameter in model.parameters()),
+            radius=experiment.clip_norm,
+            eps0=experiment.eps0,
+            noise_multiplier=experiment.noise_multiplier,
+        )
+        if experiment.aggregate == "clt":
+            from shuffledp.randomizers.clt import GaussianLimit
+
+            randomizer = GaussianLimit(randomizer)
+    return cldp_sgd.CldpSgd(
+        model,
+        images=data.train_images,
+        labels=data.train_labels,
+        k=experiment.k,
+        randomizer=randomizer,
+        clip=experiment.clip,
+        seed=seed,
+        projection=experiment.projection,
+        regularization=experiment.regularization,
+        chunk=chunk,
+    )
+
+
+def train(
+    experiment: Experiment,
+    *,
+    seed: int,
+    data: Data,
+    checkpoint: Path | str | None = None,
+    identity: str = "",
+    report: Callable[[Row], None] = lambda row: None,
+) -> list[Row]:
+    """Train one run, or what is left of it.
+
+    Args:
+        experiment: what to train.
+        seed: which run.
+        data: as ``load`` gives it.
+        checkpoint: file that is written after every epoch, and that a run which was killed goes on from;
+            None for neither. What comes out is the same with and without a kill, but for the seconds.
+        identity: whatever tells this run from another; a checkpoint with a different one is not used.
+        report: called with each epoch's row, those of a checkpoint included.
+
+    Returns:
+        One row an epoch: ``COLUMNS``. Accuracy is on the test images after the epoch, the loss the mean over
+        the epoch's participants, the seconds those spent so far.
+
+    Raises:
+        ArithmeticError: the run diverged; the message names the round.
+    """
+    run = start(experiment, seed=seed, data=data)
+    history: list[Row] = []
+    saved = _saved(checkpoint, identity)
+    if saved is not None:
+        run.restore(saved["state"])
+        history = saved["history"]
+        for row in history:
+            report(row)
+    before = history[-1]["seconds"] if history else 0.0
+    begun = time.perf_counter()
+    for epoch in range(len(history) + 1, experiment.total_epochs + 1):
+        first = (epoch - 1) * experiment.rounds_per_epoch
+        rounds = range(first, first + experiment.rounds_per_epoch)
+        losses = [run.round(index, rate=experiment.rate(epoch)) for index in rounds]
+        row = {
+            "epoch": epoch,
+            "round": rounds[-1] + 1,
+            "test_accuracy": run.accuracy(data.test_images, data.test_labels),
+            "train_loss": sum(losses) / len(losses),
+            "seconds": round(before + time.perf_counter() - begun, 3),
+        }
+        history.append(row)
+        if checkpoint is not None:
+            _save(checkpoint, {"identity": identity, "state": run.state(), "history": history})
+        report(row)
+    return history
+
+
+def _save(checkpoint: Path | str, content: Mapping[str, Any]) -> None:
+    with files.replacing(checkpoint) as temporary:
+        torch.save(dict(content), temporary)
+
+
+def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | None:
+    """Return a checkpoint's content, or None if there is none of this run."""
+    if checkpoint is None or not Path(checkpoint).exists():
+        return None
+    try:
+        content = torch.load(checkpoint, map_location="cpu", weights_only=True)
+    except Exception as error:  # whatever a damaged file makes the unpickler raise
+        raise ValueError(
+            f"{checkpoint} is no checkpoint ({type(error).__name__}); delete it and run again"
+        ) from None
+    return content if content.get("identity") == identity else None
+
+
+def make(
+    request_path: Path | str,
+    *,
+    name: str,
+    checkpoint: Path | str,
+    root: Path | str | None = None,
+    on: torch.device,
+    data: Data | None = None,
+    report: Callable[[Row], None] = lambda row: None,
+) -> None:
+    """Make the product of a run: the CSV file, and the record beside it.
+
+    Args:
+        request_path: the request that ``provenance.stage`` wrote.
+        name: the experiment's name.
+        checkpoint: as for ``train``; removed once the product is made.
+        root: folder of the data.
+        on: device to compute on.
+        data: the data, if it is loaded already.
+        report: as for ``train``.
+    """
+    request = files.read_json(request_path)
+    experiment = Experiment.from_parameters(name, request["parameters"])
+    seed = request["parameters"]["seed"]
+    begun = time.perf_counter()
+    history = train(
+        experiment,
+        seed=seed,
+        data=load(experiment, root=root, on=on) if data is None else data,
+        checkpoint=checkpoint,
+        identity=f"{request['code']} {on.type} {request['parameters']}",
+        report=report,
+    )
+    (output,) = request["outputs"]
+    tables.write_table(output, {column: [row[column] for row in history] for column in COLUMNS})
+    environment = provenance.environment(packages=PACKAGES, seconds=time.perf_counter() - begun)
+    hardware = torch.cuda.get_device_name(on) if on.type == "cuda" else "CPU"
+    environment |= {
+        "device": {"type": on.type, "name": hardware, "threads": torch.get_num_threads()},
+        "training_seconds": history[-1]["seconds"],
+    }
+    provenance.record(request_path, environment=environment)
+    Path(checkpoint).unlink(missing_ok=True)
