@@ -9,6 +9,7 @@ import pytest
 from matplotlib import colors
 
 from shuffledp import tables
+from shuffledp.accountants.systems import answer
 from shuffledp.figures import products
 from shuffledp.figures.bounds import draw_bounds
 from shuffledp.figures.style import power_of_ten
@@ -16,6 +17,7 @@ from shuffledp.figures.style import power_of_ten
 # Titles give three digits.
 THREE_DIGITS = 0.006
 SYMBOLS = {"n": "n", "k": "k", "eps0": r"\epsilon_0", "rounds": "T", "delta": r"\delta"}
+OF_KRR = {r"\mathrm{categories}": "categories"}
 STYLES = {
     "one": {"color": "#0072b2", "line": "solid", "label": "the one"},
     "other": {"color": "#d55e00", "line": "dotted", "label": "the other"},
@@ -59,14 +61,15 @@ def test_shipped_figures_show_the_tables(drawn, asked):
     for axis, (name, curves) in zip(axes, panels.items(), strict=True):
         assert len(axis.lines) == len(curves) > 1
         for line, table in zip(axis.lines, curves.values(), strict=True):
-            assert (table["epsilon"] > 0).all()
-            np.testing.assert_array_equal(line.get_xdata(), table[asked["panels"][name]["variable"]])
-            np.testing.assert_array_equal(line.get_ydata(), table["epsilon"])
+            variable = asked["panels"][name]["variable"]
+            assert (table[answer(variable)] > 0).all()
+            np.testing.assert_array_equal(line.get_xdata(), table[variable])
+            np.testing.assert_array_equal(line.get_ydata(), table[answer(variable)])
 
 
 def test_shipped_figures_have_the_looks_of_the_configuration(drawn, asked):
     figure, panels = drawn
-    names = {"solid": "-", "dashed": "--", "dashdot": "-.", "dotted": ":"}
+    names = {"solid": "-", "dashed": "--", "dashdot": "-.", "dotted": ":", "longdash": "--"}
     for axis, curves in zip(panel_axes(figure), panels.values(), strict=True):
         for line, accountant in zip(axis.lines, curves, strict=True):
             look = asked["styles"][accountant]
@@ -88,18 +91,22 @@ def test_shipped_figures_have_one_legend_in_the_order_of_the_configuration(drawn
     assert all(axis.get_legend() is None for axis in figure.axes)
 
 
-def test_axes_are_logarithmic_and_labelled(drawn):
-    figure, _ = drawn
+def test_axes_are_logarithmic_and_labelled(drawn, asked):
+    figure, panels = drawn
     axes = panel_axes(figure)
-    for axis in axes:
-        assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    for axis, (name, curves) in zip(axes, panels.items(), strict=True):
+        variable = asked["panels"][name]["variable"]
+        values = np.concatenate([table[answer(variable)] for table in curves.values()])
+        decade = values.max() >= 10 * values.min()
+        assert axis.get_xscale() == ("linear" if variable == "epsilon" else "log")
+        assert axis.get_yscale() == ("log" if decade else "linear")
         assert axis.get_xlabel()
-    assert r"\epsilon" in axes[0].get_ylabel()
+    assert (r"\delta" if variable == "epsilon" else r"\epsilon") in axes[0].get_ylabel()
 
 
 def settings_in(title):
     """Return the settings that a title states, as numbers by name."""
-    names = {symbol: name for name, symbol in SYMBOLS.items()} | {r"\gamma": "gamma"}
+    names = {symbol: name for name, symbol in SYMBOLS.items()} | {r"\gamma": "gamma"} | OF_KRR
     found = {}
     for symbol, text in re.findall(r"\$([^$=]+) = ([^$]+)\$", title):
         number = re.fullmatch(r"(?:([\d.]+) \\cdot )?10\^\{(-?\d+)\}", text)
@@ -115,7 +122,7 @@ def test_titles_of_shipped_figures_state_the_settings_of_the_configuration(drawn
         expected = dict(first.fixed)
         if {"n", "k"} <= expected.keys():
             expected["gamma"] = expected["k"] / expected["n"]
-        assert axis.get_title().startswith(f"({name}) ")
+        assert axis.get_title().startswith(f"({name}) ") == (len(panels) > 1)
         assert settings_in(axis.get_title()) == pytest.approx(expected, rel=THREE_DIGITS, abs=0)
 
 
@@ -131,8 +138,23 @@ def test_titles_come_from_the_columns_of_the_table(variable):
         expected["gamma"] = fixed["k"] / fixed["n"]
     assert settings_in(axis.get_title()) == pytest.approx(expected, rel=THREE_DIGITS, abs=0)
     assert SYMBOLS[variable] in axis.get_xlabel()
-    assert axis.get_title().startswith("(z) ")
     np.testing.assert_array_equal(axis.lines[0].get_xdata(), table[variable])
+
+
+def test_along_epsilon_delta_is_drawn_on_a_linear_axis():
+    table = curve(epsilon=np.array([0.1, 0.5, 1.0]), delta=np.array([1e-2, 1e-5, 0.0]))
+    upper = table.assign(delta=[2e-2, 3e-5, 1e-9])
+    figure = draw_bounds(
+        {"a": {"one": upper, "other": table}},
+        variables={"a": "epsilon"},
+        styles=STYLES,
+        ratio=("one", "other"),
+    )
+    axis, strip = panel_axes(figure)
+    assert (axis.get_xscale(), axis.get_yscale()) == ("linear", "log")
+    assert [line.get_ydata().tolist() for line in axis.lines] == [[2e-2, 3e-5, 1e-9], [1e-2, 1e-5]]
+    assert strip.lines[0].get_ydata() == pytest.approx([2, 3])
+    assert "delta" not in settings_in(axis.get_title())
 
 
 def test_points_of_epsilon_zero_are_left_out():

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from shuffledp import accountants, config, tables
+from shuffledp.accountants.systems import answer
 from shuffledp.figures import products
 from shuffledp.figures.captions import render_caption, render_gallery, short
 
@@ -64,7 +65,8 @@ def test_a_caption_says_what_is_drawn(template, shipped_figure):
     for curve in shipped_figure.curves:
         line = next(line for line in text.split("\n") if line.startswith(f"- Panel {curve.panel}: "))
         first, last = short(curve.values[0]), short(curve.values[-1])
-        assert f"epsilon against {curve.variable}, {len(curve.values)} points from {first} to {last}" in line
+        points = f"{len(curve.values)} points from {first} to {last}"
+        assert f"{answer(curve.variable)} against {curve.variable}, {points}" in line
         for name, value in curve.fixed:
             assert f"{name} = {short(value)}" in line
     for curve in shipped_figure.drawn:

@@ -34,6 +34,7 @@ ABOVE = {
     "schema",
     "tables",
     "training",
+    "utility",
 }
 
 

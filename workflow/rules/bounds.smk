@@ -23,4 +23,5 @@ rule compute_curve:
 rule all_bounds:
     input:
         [f"{curve.stem(RESULTS)}.csv" for curve in SETTINGS.curves],
+        [f"{panel.stem(RESULTS)}.csv" for figure in SETTINGS.trained for panel in figure.panels],
     localrule: True

@@ -23,6 +23,10 @@ for curve in SETTINGS.curves:
     CATALOGUE.add("results", curve.product(RESULTS))
 for figure in SETTINGS.bounds:
     CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
+for figure in SETTINGS.trained:
+    for panel in figure.panels:
+        CATALOGUE.add("results", panel.product(RESULTS))
+    CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
@@ -34,6 +38,9 @@ wildcard_constraints:
     figure="|".join(sorted({figure.name for figure in SETTINGS.bounds})),
     panel="|".join(sorted({curve.panel for curve in SETTINGS.curves})),
     accountant="|".join(sorted({curve.accountant for curve in SETTINGS.curves})),
+    accuracy_paper="|".join(sorted({figure.paper for figure in SETTINGS.accuracy})),
+    accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.accuracy})),
+    accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.accuracy for panel in figure.panels})),
 
 
 def request(record):
@@ -56,6 +63,24 @@ def drawn_curves(wildcards):
 
 def caption_of(wildcards):
     return figure_products.caption(figure_of(wildcards))
+
+
+def accuracy_figure_of(wildcards):
+    return SETTINGS.accuracy_figure(wildcards.accuracy_paper, wildcards.accuracy_figure)
+
+
+def runs_of(wildcards):
+    panels = accuracy_figure_of(wildcards).panels
+    panel = next(panel for panel in panels if panel.panel == wildcards.accuracy_panel)
+    return [ancient(run) for run in panel.experiment.runs(RESULTS)]
+
+
+def joined_tables(wildcards):
+    return cached([f"{panel.stem(RESULTS)}.csv" for panel in accuracy_figure_of(wildcards).panels])
+
+
+def accuracy_caption_of(wildcards):
+    return figure_products.accuracy_caption(SETTINGS, accuracy_figure_of(wildcards))
 
 
 def summary():

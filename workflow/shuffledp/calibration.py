@@ -12,8 +12,9 @@ import functools
 import math
 from collections.abc import Callable
 
-from shuffledp import accountants, checks
-from shuffledp.accountants import Accountant
+from shuffledp import checks
+from shuffledp.accountants import registry
+from shuffledp.accountants.registry import Accountant
 
 DIGITS = 7
 
@@ -91,7 +92,7 @@ def delta_at(accountant: str, *, eps: float, rounds: int, **setting: float) -> f
     Raises:
         ValueError: there is no such accountant, or an argument is out of range.
     """
-    entry, eps = accountants.get(accountant), checks.real("eps", eps, at_least=0.0)
+    entry, eps = registry.get(accountant), checks.real("eps", eps, at_least=0.0)
     setting["rounds"] = checks.count("rounds", rounds, at_least=0)
 
     @functools.cache
@@ -131,11 +132,11 @@ def _delta_exponents(height: Height) -> tuple[int, int | None]:
 
 def _upper(name: str) -> Accountant:
     """Return the accountant of that name, which must certify its epsilon."""
-    entry = accountants.get(name)
+    entry = registry.get(name)
     if entry.kind != "upper":
         raise ValueError(
             f"accountant must be an upper bound to keep a budget, got {name!r} ({entry.kind}); "
-            f"upper bounds are {', '.join(accountants.names('upper'))}"
+            f"upper bounds are {', '.join(registry.names('upper'))}"
         )
     return entry
 

@@ -79,6 +79,54 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Utility:
+    """The accuracies of an experiment's runs, joined with epsilon by several accountants."""
+
+    paper: str
+    figure: str
+    panel: str
+    experiment: Experiment
+    accountants: tuple[str, ...]
+
+    def stem(self, results: str) -> str:
+        """Return the path of the result without its suffix."""
+        return f"{results}/{self.paper}/{self.figure}/{self.panel}/privacy_utility"
+
+    def product(self, results: str) -> Product:
+        """Return the table as a product of the workflow."""
+        runs = self.experiment.runs(results)
+        stem = self.stem(results)
+        setting = {key: getattr(self.experiment, key) for key in ("n", "k", "eps0", "delta")}
+        entries = [accountants.get(name) for name in self.accountants]
+        return Product(
+            record=f"{stem}.json",
+            parameters={"accountants": list(self.accountants), "setting": setting, "runs": list(runs)},
+            modules=(
+                "shuffledp.utility",
+                "shuffledp.tables",
+                *(entry.compute.__module__ for entry in entries),
+            ),
+            outputs=(f"{stem}.csv",),
+            inputs=runs,
+        )
+
+
+@dataclass(frozen=True)
+class AccuracyFigure:
+    """One figure of accuracy against epsilon."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
+    panels: tuple[Utility, ...]
+
+    def is_trained(self, results: str) -> bool:
+        """Return whether the histories of all its runs exist."""
+        runs = [run for panel in self.panels for run in panel.experiment.runs(results)]
+        return all(Path(run).exists() for run in runs)
+
+
+@dataclass(frozen=True)
 class Settings:
     """The resolved configuration."""
 
@@ -86,6 +134,7 @@ class Settings:
     figures: str
     readme: str
     bounds: tuple[Figure, ...]
+    accuracy: tuple[AccuracyFigure, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     data_root: str | None = None
 
@@ -93,6 +142,11 @@ class Settings:
     def curves(self) -> tuple[Curve, ...]:
         """All curves of all figures."""
         return tuple(curve for figure in self.bounds for curve in figure.curves)
+
+    @property
+    def trained(self) -> tuple[AccuracyFigure, ...]:
+        """The figures of accuracy whose runs are there."""
+        return tuple(figure for figure in self.accuracy if figure.is_trained(self.results))
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of that name.
@@ -107,15 +161,27 @@ class Settings:
         raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
 
     def figure(self, paper: str, name: str) -> Figure:
-        """Return the figure of that name.
+        """Return the figure of bounds of that name.
 
         Raises:
             ValueError: the configuration has none.
         """
-        for figure in self.bounds:
-            if (figure.paper, figure.name) == (paper, name):
-                return figure
-        raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
+        return _named(self.bounds, paper, name)
+
+    def accuracy_figure(self, paper: str, name: str) -> AccuracyFigure:
+        """Return the figure of accuracy of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        return _named(self.accuracy, paper, name)
+
+
+def _named(figures: Sequence[Any], paper: str, name: str) -> Any:
+    for figure in figures:
+        if (figure.paper, figure.name) == (paper, name):
+            return figure
+    raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
 
 
 def load(paths: Iterable[Path | str]) -> Settings:
@@ -179,7 +245,14 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         _experiment(name, setting, files) for name, setting in training.get("experiments", {}).items()
     )
     root = training.get("data", {}).get("root")
-    return Settings(**data["paths"], bounds=figures, experiments=experiments, data_root=root)
+    accuracy = tuple(
+        _accuracy(paper, name, figure, data["styles"], experiments, files)
+        for paper, by_name in data.get("accuracy", {}).items()
+        for name, figure in by_name.items()
+    )
+    return Settings(
+        **data["paths"], bounds=figures, accuracy=accuracy, experiments=experiments, data_root=root
+    )
 
 
 def _with_numbers(value: Any) -> Any:
@@ -262,6 +335,40 @@ def _experiment(name: str, setting: dict[str, Any], files: Sequence[str]) -> Exp
         raise ValueError(f"configuration: {error} (at {where})") from None
 
 
+def _accuracy(
+    paper: str,
+    name: str,
+    figure: dict[str, Any],
+    styles: dict[str, Any],
+    experiments: Sequence[Experiment],
+    files: Sequence[str],
+) -> AccuracyFigure:
+    at = ["accuracy", paper, name]
+    figure.setdefault("choices", [])
+    figure.setdefault("x_scale", "linear")
+    figure.setdefault("x_limit", None)
+    known = {experiment.name: experiment for experiment in experiments}
+    panels = []
+    for accountant in figure["curves"]:
+        _check_accountant(accountant, True, styles, [*at, "curves"], files)
+    for label, panel in figure["panels"].items():
+        experiment = known.get(panel["experiment"])
+        if experiment is None or experiment.eps0 is None or experiment.delta is None:
+            private = [
+                entry.name for entry in experiments if entry.eps0 is not None and entry.delta is not None
+            ]
+            raise ValueError(
+                f"configuration: experiment must be one with eps0 and delta ({', '.join(private)}), got "
+                f"{panel['experiment']!r} (at {_where([*at, 'panels', label, 'experiment'], files)})"
+            )
+        panels.append(Utility(paper, name, label, experiment, tuple(figure["curves"])))
+    return AccuracyFigure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(panels))
+
+
+def _looks(names: Sequence[str], styles: dict[str, Any]) -> dict[str, Any]:
+    return {name: {"label": accountants.get(name).label, **styles[name]} for name in names}
+
+
 def _figure(
     paper: str, name: str, figure: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
 ) -> Figure:
@@ -309,11 +416,7 @@ def _figure(
                 f"configuration: {idle[0]} is fixed here and no accountant of the panel takes it; remove it "
                 f"(at {_where([*here, idle[0]], files)})"
             )
-    drawn_styles = {
-        accountant: {"label": accountants.get(accountant).label, **styles[accountant]}
-        for accountant in figure["curves"]
-    }
-    return Figure(paper, name, {**figure, "styles": drawn_styles}, tuple(curves))
+    return Figure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(curves))
 
 
 def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str, tuple[float, ...]]:

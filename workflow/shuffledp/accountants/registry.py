@@ -6,9 +6,9 @@ This module knows no accountant; each module of ``shuffledp.accountants`` regist
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from shuffledp import checks, numerics
 from shuffledp.accountants import systems
 from shuffledp.checks import FloatArray
+from shuffledp.composition import subsample
 
 Kind = Literal["upper", "lower", "estimate"]
 Scope = Literal["epsilon", "renyi", "clones"]
@@ -216,3 +217,22 @@ def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracke
 
     lower, upper = max(all_of("lower")), min(all_of("upper"))
     return Bracket(lower[0], upper[0], (lower[1], upper[1]))
+
+
+def _subsampled(given: Mapping[str, Any]) -> systems.Setting:
+    n, k = checks.clients(given["n"], given["k"])
+    return {"n": n, "k": k, "eps0": checks.eps0(given["eps0"])}
+
+
+systems.enter(
+    systems.System(
+        *systems.MAIN,
+        "rounds of k of n clients, drawn afresh, whose eps0-LDP reports are shuffled",
+        ("n", "k", "eps0"),
+        "clones-pld",
+        _subsampled,
+        lambda setting: float(
+            subsample(eps=setting["eps0"], delta=0.0, gamma=setting["k"] / setting["n"]).eps
+        ),
+    )
+)

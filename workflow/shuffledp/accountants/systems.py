@@ -10,9 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp import checks
-from shuffledp.composition import subsample
-
 Setting = dict[str, Any]
 
 MAIN = ("subsampled-shuffle", "ldp")
@@ -105,22 +102,3 @@ def variables() -> list[str]:
     """Return all that a curve may vary or fix: what sets a system, rounds, and delta or epsilon."""
     of_systems = [name for system in systems() for name in system.variables]
     return [*dict.fromkeys(of_systems), "rounds", "delta", "epsilon"]
-
-
-def _subsampled(given: Mapping[str, Any]) -> Setting:
-    n, k = checks.clients(given["n"], given["k"])
-    return {"n": n, "k": k, "eps0": checks.eps0(given["eps0"])}
-
-
-enter(
-    System(
-        *MAIN,
-        "rounds of k of n clients, drawn afresh, whose eps0-LDP reports are shuffled",
-        ("n", "k", "eps0"),
-        "clones-pld",
-        _subsampled,
-        lambda setting: float(
-            subsample(eps=setting["eps0"], delta=0.0, gamma=setting["k"] / setting["n"]).eps
-        ),
-    )
-)

@@ -1,6 +1,16 @@
 """The ledger: what the papers state in numbers, and whether it comes out."""
 
-from shuffledp.ledger import girgis2021, koskela2022
-from shuffledp.ledger.claims import Claim, CurveKey, Decision, claims, evaluate
+from shuffledp.ledger import girgis2021, koskela2022, training
+from shuffledp.ledger.claims import Claim, CurveKey, Decision, RunKey, claims, evaluate
 
-__all__ = ["Claim", "CurveKey", "Decision", "claims", "evaluate", "girgis2021", "koskela2022"]
+__all__ = [
+    "Claim",
+    "CurveKey",
+    "Decision",
+    "RunKey",
+    "claims",
+    "evaluate",
+    "girgis2021",
+    "koskela2022",
+    "training",
+]

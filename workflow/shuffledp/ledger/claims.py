@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-Verdict = Literal["reproduced", "reproduced under a stated reading", "not reproduced"]
+Verdict = Literal["reproduced", "reproduced under a stated reading", "not reproduced", "not computed"]
 
 # Papers state ratios with two digits, often read off a plot.
 TOLERANCE = 0.05
@@ -21,6 +21,17 @@ class CurveKey(NamedTuple):
     figure: str
     panel: str
     accountant: str
+
+
+class RunKey(NamedTuple):
+    """Where the history of a training run is: a folder, experiment and seed<k>."""
+
+    folder: str
+    experiment: str
+    seed: str
+
+
+Key = CurveKey | RunKey
 
 
 class Decision(NamedTuple):
@@ -48,7 +59,7 @@ class Claim:
     paper: str
     statement: str
     stated: str
-    curves: Mapping[str, CurveKey]
+    curves: Mapping[str, Key]
     decide: Callable[[Mapping[str, pd.DataFrame]], Decision]
 
 
@@ -56,7 +67,7 @@ _CLAIMS: list[Claim] = []
 
 
 def claim(
-    *, id: str, paper: str, statement: str, stated: str, curves: Mapping[str, CurveKey]
+    *, id: str, paper: str, statement: str, stated: str, curves: Mapping[str, Key]
 ) -> Callable[
     [Callable[[Mapping[str, pd.DataFrame]], Decision]], Callable[[Mapping[str, pd.DataFrame]], Decision]
 ]:
@@ -97,11 +108,11 @@ def at(table: pd.DataFrame, **point: float) -> pd.Series:
     return rows.iloc[0]
 
 
-def evaluate(table_of: Callable[[CurveKey], pd.DataFrame]) -> pd.DataFrame:
+def evaluate(table_of: Callable[[Key], pd.DataFrame | None]) -> pd.DataFrame:
     """Decide every claim.
 
     Args:
-        table_of: reads the table of a curve.
+        table_of: reads the table of a curve; None where it has not been computed.
 
     Returns:
         One row a claim: id, paper, statement, stated, ours, verdict, reason.
@@ -109,7 +120,11 @@ def evaluate(table_of: Callable[[CurveKey], pd.DataFrame]) -> pd.DataFrame:
     rows = []
     for entry in claims():
         tables = {name: table_of(key) for name, key in entry.curves.items()}
-        decision = entry.decide(tables)
+        missing = ["/".join(entry.curves[name]) for name, table in tables.items() if table is None]
+        if missing:
+            decision = Decision("-", "not computed", f"needs {', '.join(missing)}")
+        else:
+            decision = entry.decide(tables)
         rows.append(
             {
                 "id": entry.id,

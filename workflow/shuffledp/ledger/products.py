@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from shuffledp import ledger
 from shuffledp.config import Settings
 from shuffledp.ledger.readme import LedgerInReadme
@@ -10,8 +12,14 @@ from shuffledp.provenance import Product
 
 def claims(settings: Settings) -> Product:
     """Return the ledger of claims as a product, made from the curves that its claims name."""
+    made = {f"{curve.stem(settings.results)}.csv" for curve in settings.curves}
+    for figure in settings.trained:
+        made |= {f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
+    for experiment in settings.experiments:
+        made |= {run for run in experiment.runs(settings.results) if Path(run).exists()}
     keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
     paths = {key: f"{settings.results}/{'/'.join(key)}.csv" for key in keys}
+    paths = {key: path for key, path in paths.items() if path in made}
     return Product(
         record=f"{settings.results}/claims.json",
         parameters={"curves": [[*key, path] for key, path in paths.items()]},

@@ -163,6 +163,10 @@ class Experiment:
         setting |= {key: tuple(setting[key]) for key in ("epochs", "learning_rates")}
         return cls(name=name, **setting)
 
+    def runs(self, results: str) -> tuple[str, ...]:
+        """Return the paths of the histories of all seeds."""
+        return tuple(f"{results}/training/{self.name}/seed{seed}.csv" for seed in range(self.seeds))
+
     def product(self, folder: str, seed: int) -> Product:
         """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
         modules = ["shuffledp.training.cldp_sgd", f"shuffledp.training.{MODELS[self.model]}"]

@@ -1,0 +1,9 @@
+from shuffledp import jobs, tables
+from shuffledp.utility import privacy_utility
+
+with jobs.making(
+    snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
+) as asked:
+    histories = [tables.read_table(path) for path in asked["runs"]]
+    columns = privacy_utility(histories, names=asked["accountants"], **asked["setting"])
+    tables.write_table(snakemake.output.table, columns)
