@@ -197,7 +197,9 @@ class _Contour:
         for part in parts:
             values = part.characteristic(count, self.points)
             with np.errstate(divide="ignore"):
-                self._log_power += part.rounds * np.log(values)
+                # apart, since a complex product of -inf is not a number
+                self._log_power.real += part.rounds * np.log(np.abs(values))
+                self._log_power.imag += part.rounds * np.angle(values)
                 self._relative += part.rounds * (32 * EPSILON + part.pruned) / np.abs(values)
         self._multiplicity = np.full(count, 2.0)
         self._multiplicity[0] = 1.0
