@@ -15,12 +15,18 @@ except ValueError as error:
 
 RESULTS, FIGURES, README = SETTINGS.results, SETTINGS.figures, SETTINGS.readme
 LOGS, BENCHMARKS = f"{RESULTS}/logs", f"{RESULTS}/benchmarks"
+TRAININGS = f"{RESULTS}/training"
+# Says that the data were there once; the files themselves may lie wherever data.root or SHUFFLEDP_DATA says.
+MNIST = "resources/mnist.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.basedir) / "workflow/report"
 
 CATALOGUE = provenance.Catalogue(".snakemake/requests")
 for curve in SETTINGS.curves:
     CATALOGUE.add("results", curve.product(RESULTS))
+for experiment in SETTINGS.experiments:
+    for run in SETTINGS.trainings(experiment):
+        CATALOGUE.add("trainings", run)
 for figure in SETTINGS.bounds:
     CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
@@ -28,12 +34,16 @@ CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
+MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
+
 
 wildcard_constraints:
     paper="|".join(sorted({figure.paper for figure in SETTINGS.bounds})),
     figure="|".join(sorted({figure.name for figure in SETTINGS.bounds})),
     panel="|".join(sorted({curve.panel for curve in SETTINGS.curves})),
     accountant="|".join(sorted({curve.accountant for curve in SETTINGS.curves})),
+    experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
+    seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
 
 def request(record):
@@ -44,6 +54,15 @@ def request(record):
 def cached(paths):
     """Inputs whose content is what the configuration asks for are as old as can be; others will be made."""
     return [ancient(path) if CATALOGUE.is_current(path) else path for path in paths]
+
+
+def data_of(wildcards):
+    """What training reads: whatever its age, so that fetching data again trains nothing again."""
+    return ancient(MNIST) if SETTINGS.experiment(wildcards.experiment).data == "mnist" else []
+
+
+def epochs_of(wildcards):
+    return SETTINGS.experiment(wildcards.experiment).total_epochs
 
 
 def figure_of(wildcards):

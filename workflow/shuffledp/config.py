@@ -106,6 +106,15 @@ class Settings:
         known = ", ".join(experiment.name for experiment in self.experiments)
         raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
 
+    def training_folder(self, experiment: Experiment) -> str:
+        """Return where the runs of an experiment are kept."""
+        return f"{self.results}/training/{experiment.name}"
+
+    def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
+        """Return the runs of an experiment, one a seed, as products of the workflow."""
+        folder = self.training_folder(experiment)
+        return tuple(experiment.product(folder, seed) for seed in range(experiment.seeds))
+
     def figure(self, paper: str, name: str) -> Figure:
         """Return the figure of that name.
 

@@ -12,8 +12,9 @@ from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
 
 DATA = ("mnist", "synthetic")
-# Networks, and the modules of this package that define them.
+# Networks, the modules of this package that define them, and their numbers of parameters.
 MODELS = {"mnist_cnn_16": "mnist_cnn", "mnist_cnn_32": "mnist_cnn", "logistic": "logistic"}
+DIMENSIONS = {"mnist_cnn_16": 13_706, "mnist_cnn_32": 26_010, "logistic": 7_850}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
 NONE = "none"
@@ -120,6 +121,11 @@ class Experiment:
                 raise ValueError(f"randomizer {self.randomizer!r} {verb} {field}, got {value!r}")
             if value is not None and checks.real(field, value) <= 0:
                 raise ValueError(f"{field} must be a finite number > 0, got {value!r}")
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters d."""
+        return DIMENSIONS[self.model]
 
     @property
     def rounds_per_epoch(self) -> int:
