@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all test lint bench report clean
+.PHONY: help figures all train test lint bench report clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,6 +22,7 @@ $(BIN)/python:
 
 # One stamp a set of extras, so that drawing figures never waits for torch.
 $(VENV)/.with-figures: EXTRAS := figures,workflow
+$(VENV)/.with-train: EXTRAS := figures,workflow,training
 $(VENV)/.with-lint: EXTRAS := figures,workflow,lint
 $(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training
 $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
@@ -31,7 +32,12 @@ $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute, mostly set-up)
 	$(SNAKEMAKE) all_figures --forcerun $(DRAWING)
 
-all: $(VENV)/.with-figures ## Everything: results that are missing or stale, figures, ledger (under a minute)
+all: $(VENV)/.with-figures ## Everything but training: results that are missing or stale, figures, ledger (under a minute)
+	$(SNAKEMAKE)
+
+train: $(VENV)/.with-train ## Train what is not trained yet (hours: it says first about how many; needs torch, several GB)
+	$(BIN)/shuffledp train --list
+	$(SNAKEMAKE) all_trainings
 	$(SNAKEMAKE)
 
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them

@@ -3,6 +3,7 @@
 snakemake --cores all                                  everything
 snakemake --cores 1 figures/girgis2021/fig2.pdf        one figure
 snakemake --cores all --configfile config/smoke.yaml   the same jobs, seconds in all
+snakemake --cores all all_trainings                    what is trained: hours, and only if asked for
 """
 
 from snakemake.utils import min_version
@@ -15,6 +16,7 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/bounds.smk"
+include: "workflow/rules/training.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/accuracy.smk"
 include: "workflow/rules/ledger.smk"

@@ -25,6 +25,7 @@ ABOVE = {
     "calibration",
     "cli",
     "config",
+    "extras",
     "figures",
     "files",
     "jobs",
@@ -112,7 +113,7 @@ def test_the_constants_of_randomisers_are_mathematics():
     assert not loaded_by(module) & (HEAVY | {"pandas"})
 
 
-@pytest.mark.parametrize("name", ["experiment", "datasets", "synthetic"])
+@pytest.mark.parametrize("name", ["experiment", "costs", "datasets", "synthetic"])
 def test_what_to_train_and_on_what_is_known_without_torch(name):
     assert "torch" not in loaded_by(f"shuffledp.training.{name}", "shuffledp.randomizers.registry")
 

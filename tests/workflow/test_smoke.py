@@ -42,8 +42,12 @@ def test_smoke_runs_every_job(smoke, settings):
     jobs = {"compute_curve": len(settings.curves), "plot_bounds": len(settings.bounds), "evaluate_claims": 1}
     assert {rule: run.jobs[rule] for rule in jobs} == jobs
     assert {"render_gallery", "update_readme"} <= run.jobs.keys()
-    results, figures, _ = run.stdout.strip().split("\n")
+    results, trainings, figures, _ = run.stdout.strip().split("\n")
     assert results == f"results: 0 taken from the cache, {len(settings.curves) + 1} made now"
+    left = sum(experiment.seeds for experiment in settings.experiments)
+    assert (
+        trainings == f"trainings: 0 taken from the cache, 0 made now, {left} not up to date and not asked for"
+    )
     assert figures == f"figures: 0 taken from the cache, {len(settings.bounds)} made now"
 
 

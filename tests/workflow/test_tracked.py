@@ -8,13 +8,17 @@ from shuffledp import config, files, provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
 
-SETTINGS = config.load([Path(__file__).resolve().parents[2] / "config/config.yaml"])
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = config.load([ROOT / "config/config.yaml"])
+TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in SETTINGS.experiments}
 IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
 
 
 def _products():
     yield from (curve.product(SETTINGS.results) for curve in SETTINGS.curves)
     yield from (figure_products.bounds(SETTINGS, figure) for figure in SETTINGS.bounds)
+    for runs in TRAININGS.values():
+        yield from (run for run in runs if (ROOT / run.record).exists())
     yield ledger_products.claims(SETTINGS)
     yield schema.key_page()
 
@@ -46,7 +50,14 @@ def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
     expected = {
         f"{curve.stem(SETTINGS.results)}.{form}" for curve in SETTINGS.curves for form in ("csv", "json")
     }
-    assert tracked_results == expected | {"results/claims.csv", "results/claims.json"}
+    expected |= {"results/claims.csv", "results/claims.json"}
+    trained = {name for name in tracked_results if name.startswith("results/training/")}
+    assert tracked_results - trained == expected
+    for runs in TRAININGS.values():
+        wanted = {name for run in runs for name in (*run.outputs, run.record)}
+        assert wanted & trained in (set(), wanted), "all seeds of an experiment or none"
+        trained -= wanted
+    assert trained == set()
 
 
 def test_figures_are_those_of_the_configuration_and_no_others(tracked):

@@ -15,12 +15,18 @@ except ValueError as error:
 
 RESULTS, FIGURES, README = SETTINGS.results, SETTINGS.figures, SETTINGS.readme
 LOGS, BENCHMARKS = f"{RESULTS}/logs", f"{RESULTS}/benchmarks"
+TRAININGS = f"{RESULTS}/training"
+# Says that the data were there once; the files themselves may lie wherever data.root or SHUFFLEDP_DATA says.
+MNIST = "resources/mnist.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.basedir) / "workflow/report"
 
 CATALOGUE = provenance.Catalogue(".snakemake/requests")
 for curve in SETTINGS.curves:
     CATALOGUE.add("results", curve.product(RESULTS))
+for experiment in SETTINGS.experiments:
+    for run in SETTINGS.trainings(experiment):
+        CATALOGUE.add("trainings", run)
 for figure in SETTINGS.bounds:
     CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
 for figure in SETTINGS.trained:
@@ -32,6 +38,8 @@ CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
+MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
+
 
 wildcard_constraints:
     paper="|".join(sorted({figure.paper for figure in SETTINGS.bounds})),
@@ -41,6 +49,8 @@ wildcard_constraints:
     accuracy_paper="|".join(sorted({figure.paper for figure in SETTINGS.accuracy})),
     accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.accuracy})),
     accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.accuracy for panel in figure.panels})),
+    experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
+    seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
 
 def request(record):
@@ -51,6 +61,15 @@ def request(record):
 def cached(paths):
     """Inputs whose content is what the configuration asks for are as old as can be; others will be made."""
     return [ancient(path) if CATALOGUE.is_current(path) else path for path in paths]
+
+
+def data_of(wildcards):
+    """What training reads: whatever its age, so that fetching data again trains nothing again."""
+    return ancient(MNIST) if SETTINGS.experiment(wildcards.experiment).data == "mnist" else []
+
+
+def epochs_of(wildcards):
+    return SETTINGS.experiment(wildcards.experiment).total_epochs
 
 
 def figure_of(wildcards):
@@ -70,9 +89,10 @@ def accuracy_figure_of(wildcards):
 
 
 def runs_of(wildcards):
+    """The runs behind a table; one that is out of date is read as it is, and trained again only if asked for."""
     panels = accuracy_figure_of(wildcards).panels
     panel = next(panel for panel in panels if panel.panel == wildcards.accuracy_panel)
-    return [ancient(run) for run in panel.experiment.runs(RESULTS)]
+    return [ancient(run) for run in panel.experiment.runs(RESULTS) if CATALOGUE.is_current(run)]
 
 
 def joined_tables(wildcards):

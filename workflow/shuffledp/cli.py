@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import decimal
 import functools
-import importlib.util
 import json
 import math
 import sys
@@ -21,11 +20,12 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import shuffledp
+from shuffledp import extras
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
     from shuffledp.accountants.systems import System
-    from shuffledp.training.experiment import Experiment
+    from shuffledp.config import Settings
 
 BAD_INPUT = 2
 FAILED = 1
@@ -325,17 +325,17 @@ def train(
     """
     wanted = _seeds(seed, seeds)
     cores = _count("--threads", threads, at_least=1)
-    _need("yaml", "jsonschema", extra="training")
+    extras.need("yaml", "jsonschema", extra="training")
     from shuffledp import config as configuration
 
     settings = configuration.load(config or [DEFAULT_CONFIG])
     if show:
-        _print_experiments(settings.experiments)
+        _print_experiments(settings)
         return
     if experiment is None:
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
-    _need("torch", extra="training")
+    extras.need("torch", extra="training")
     from shuffledp.training import commands
 
     commands.train(
@@ -343,22 +343,13 @@ def train(
         seeds=wanted,
         device=device,
         threads=cores,
-        folder=out or f"{settings.results}/training/{experiment}",
+        folder=out or chosen.folder(settings.results),
         root=data or settings.data_root,
         say=typer.echo,
     )
 
 
 # --- reading
-
-
-def _need(*modules: str, extra: str) -> None:
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    if missing:
-        raise ValueError(
-            f"training needs {' and '.join(missing)}, which is not installed; run: "
-            f"pip install 'shuffledp[{extra}]'"
-        )
 
 
 def _seeds(seed: str | None, seeds: str | None) -> range:
@@ -574,17 +565,30 @@ def _print_table(columns: list[str], rows: list[list[str]]) -> None:
     console.print(table)
 
 
-def _print_experiments(experiments: Sequence[Experiment]) -> None:
-    columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds", "seeds", "data"]
-    rows = [
-        [
-            *(entry.name, entry.randomizer, _optional(entry.eps0), entry.clip, _optional(entry.clip_norm)),
-            *(str(value) for value in (entry.n, entry.k, entry.total_epochs, entry.rounds, entry.seeds)),
-            entry.data,
-        ]
-        for entry in experiments
-    ]
-    _print_table(columns, rows)
+def _print_experiments(settings: Settings) -> None:
+    from shuffledp.training.costs import core_seconds
+
+    rows, minutes = [], 0.0
+    for entry in settings.experiments:
+        made = sum(run.is_current() for run in settings.trainings(entry))
+        each = core_seconds(entry) / 60
+        minutes += each * (entry.seeds - made)
+        rows.append(
+            [
+                *(
+                    entry.name,
+                    entry.randomizer,
+                    _optional(entry.eps0),
+                    entry.clip,
+                    _optional(entry.clip_norm),
+                ),
+                *(str(value) for value in (entry.n, entry.k, entry.total_epochs, entry.rounds)),
+                *(entry.data, str(entry.seeds), str(made), f"{each:.2g}"),
+            ]
+        )
+    columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds"]
+    _print_table([*columns, "data", "seeds", "made", "minutes each"], rows)
+    typer.echo(f"What is not made yet takes about {minutes:.0f} minutes of one CPU core.")
 
 
 def _optional(value: float | None) -> str:

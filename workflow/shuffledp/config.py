@@ -121,9 +121,9 @@ class AccuracyFigure:
     panels: tuple[Utility, ...]
 
     def is_trained(self, results: str) -> bool:
-        """Return whether the histories of all its runs exist."""
-        runs = [run for panel in self.panels for run in panel.experiment.runs(results)]
-        return all(Path(run).exists() for run in runs)
+        """Return whether the histories of all its runs exist, with their records."""
+        runs = [Path(run) for panel in self.panels for run in panel.experiment.runs(results)]
+        return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,11 @@ class Settings:
                 return experiment
         known = ", ".join(experiment.name for experiment in self.experiments)
         raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
+
+    def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
+        """Return the runs of an experiment, one a seed, as products of the workflow."""
+        folder = experiment.folder(self.results)
+        return tuple(experiment.product(folder, seed) for seed in range(experiment.seeds))
 
     def figure(self, paper: str, name: str) -> Figure:
         """Return the figure of bounds of that name.

@@ -12,8 +12,9 @@ from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
 
 DATA = ("mnist", "synthetic")
-# Networks, and the modules of this package that define them.
+# Networks, the modules of this package that define them, and their numbers of parameters.
 MODELS = {"mnist_cnn_16": "mnist_cnn", "mnist_cnn_32": "mnist_cnn", "logistic": "logistic"}
+DIMENSIONS = {"mnist_cnn_16": 13_706, "mnist_cnn_32": 26_010, "logistic": 7_850}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
 NONE = "none"
@@ -122,6 +123,11 @@ class Experiment:
                 raise ValueError(f"{field} must be a finite number > 0, got {value!r}")
 
     @property
+    def dimension(self) -> int:
+        """Number of parameters d."""
+        return DIMENSIONS[self.model]
+
+    @property
     def rounds_per_epoch(self) -> int:
         """Rounds in which as many clients take part as there are, rounded down."""
         return self.n // self.k
@@ -163,9 +169,13 @@ class Experiment:
         setting |= {key: tuple(setting[key]) for key in ("epochs", "learning_rates")}
         return cls(name=name, **setting)
 
+    def folder(self, results: str) -> str:
+        """Return where its runs are kept."""
+        return f"{results}/training/{self.name}"
+
     def runs(self, results: str) -> tuple[str, ...]:
         """Return the paths of the histories of all seeds."""
-        return tuple(f"{results}/training/{self.name}/seed{seed}.csv" for seed in range(self.seeds))
+        return tuple(f"{self.folder(results)}/seed{seed}.csv" for seed in range(self.seeds))
 
     def product(self, folder: str, seed: int) -> Product:
         """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""

@@ -15,7 +15,7 @@ def reporting(title: str, *, epochs: int) -> Iterator[Callable[[Mapping[str, flo
     """Give the function to call with each epoch's row; it shows epoch, accuracy, loss and time left."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda row: _line(title, epochs, row)
+        yield lines(title, epochs=epochs)
         return
     with Progress(
         TextColumn("{task.description}"),
@@ -34,11 +34,16 @@ def reporting(title: str, *, epochs: int) -> Iterator[Callable[[Mapping[str, flo
         yield show
 
 
-def _line(title: str, epochs: int, row: Mapping[str, float]) -> None:
-    left = row["seconds"] / row["epoch"] * (epochs - row["epoch"])
-    print(
-        f"{title}: epoch {row['epoch']}/{epochs}, accuracy {row['test_accuracy']:.4f}, "
-        f"loss {row['train_loss']:.4f}, {left / 60:.1f} min left",
-        file=sys.stderr,
-        flush=True,
-    )
+def lines(title: str, *, epochs: int) -> Callable[[Mapping[str, float]], None]:
+    """Return the function to call with each epoch's row; it writes a line on standard error."""
+
+    def show(row: Mapping[str, float]) -> None:
+        left = row["seconds"] / row["epoch"] * (epochs - row["epoch"])
+        print(
+            f"{title}: epoch {row['epoch']}/{epochs}, accuracy {row['test_accuracy']:.4f}, "
+            f"loss {row['train_loss']:.4f}, {left / 60:.1f} min left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    return show

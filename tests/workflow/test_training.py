@@ -1,0 +1,88 @@
+"""Training through the workflow: never on the way to something else, and not for what is there."""
+
+import os
+import time
+
+import pytest
+
+from shuffledp import config, files, provenance, tables
+
+from .clone import SMOKE
+
+DRAWN = "workflow/shuffledp/randomizers/linf_coordinate.py"
+COLUMNS = ["epoch", "round", "test_accuracy", "train_loss", "seconds"]
+
+
+@pytest.fixture
+def trained(clone, monkeypatch):
+    """A clone in which every run has a result that counts as up to date, whatever is in it."""
+    monkeypatch.chdir(clone.path)
+    monkeypatch.setenv("PYTHONPATH", str(clone.path / "workflow"))
+    settings = config.load(["config/config.yaml"])
+    runs = [run for experiment in settings.experiments for run in settings.trainings(experiment)]
+    assert len(runs) > 20
+    for run in runs:
+        tables.write_table(run.outputs[0], {column: [1.0] for column in COLUMNS})
+        provenance.record(provenance.stage(run, ".snakemake/requests"))
+    return clone, runs
+
+
+def test_results_that_are_missing_are_made_only_if_asked_for(clone, shipped):
+    for folder in (clone.path / "results/training").glob("*"):
+        for path in folder.iterdir():
+            path.unlink()
+    assert clone.plan().jobs == {}
+    assert clone.plan("all_figures", "--forcerun", "plot_bounds").jobs.keys() == {"plot_bounds"}
+    asked = clone.plan("all_trainings").jobs
+    assert asked == {"fetch_mnist": 1, "train": sum(entry.seeds for entry in shipped.experiments)}
+    assert clone.plan("results/training/girgis2021-nonprivate/seed0.csv").jobs == {
+        "fetch_mnist": 1,
+        "train": 1,
+    }
+
+
+def test_results_that_are_there_plan_nothing(trained):
+    clone, _ = trained
+    assert clone.plan("all_trainings").jobs == {}
+    # data fetched after training are no reason to train again
+    files.write_json(clone.path / "resources/mnist.json", {})
+    os.utime(clone.path / "resources/mnist.json", (time.time() + 60,) * 2)
+    assert clone.plan("all_trainings").jobs == {}
+
+
+def test_an_edit_of_code_plans_the_runs_behind_it_and_only_if_asked(trained):
+    clone, runs = trained
+    clone.append(DRAWN, "\n_UNUSED = 1\n")
+    # the engine knows this randomiser by its type, so every run is behind it
+    assert clone.plan("all_trainings").jobs["train"] == len(runs)
+    assert "train" not in clone.plan().jobs
+
+
+def test_a_seed_that_the_configuration_does_not_ask_for_is_refused(clone):
+    target = "results/training/girgis2021-nonprivate/seed1.csv"
+    run = clone.run("--cores", "1", target)
+    assert run.status != 0
+    assert target.removesuffix(".csv") in run.stderr
+    assert "Traceback" not in run.output
+
+
+def test_smoke_training(clone, root):
+    pytest.importorskip("torch")
+    settings = config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
+    run = clone.run("--cores", "all", "all_trainings", *SMOKE)
+    assert run.status == 0, run.output
+    assert run.jobs == {"train": len(settings.experiments)}
+    assert "fetch_mnist" not in run.output, "generated data need no fetching"
+    for experiment in settings.experiments:
+        (product,) = settings.trainings(experiment)
+        table = tables.read_table(clone.path / product.outputs[0])
+        assert table.columns.tolist() == COLUMNS
+        assert table["epoch"].tolist() == list(range(1, experiment.total_epochs + 1))
+        assert table["round"].iloc[-1] == experiment.rounds
+        assert f"{experiment.name} seed 0: epoch {experiment.total_epochs}/" in run.stderr
+    assert f"trainings: 0 taken from the cache, {len(settings.experiments)} made now" in run.stdout
+    assert clone.changed() == set()
+    assert clone.leftovers() == []
+    again = clone.plan("all_trainings", *SMOKE)
+    assert again.jobs == {}
+    assert not list((clone.path / "resources/checkpoints").glob("*")), "kept only while a run is under way"

@@ -1,0 +1,8 @@
+from shuffledp import files, jobs, provenance
+from shuffledp.training import datasets
+
+with jobs.logged(snakemake.log[0]):
+    folder = datasets.mnist(snakemake.params.root)
+    files.write_json(
+        snakemake.output.record, provenance.checksums(folder / name for name in datasets.MNIST_SHA256)
+    )
