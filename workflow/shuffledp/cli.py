@@ -86,9 +86,17 @@ Gamma = Annotated[
     str | None,
     typer.Option("--gamma", metavar="GAMMA", help="Probability that it answers uniformly at random."),
 ]
+Rate = Annotated[
+    str | None,
+    typer.Option("--rate", metavar="RATE", help="Probability that a client checks in to a round."),
+]
 Protocol = Annotated[
     str | None,
-    typer.Option("--protocol", metavar="NAME", help="Who takes part: subsampled-shuffle (default), shuffle."),
+    typer.Option(
+        "--protocol",
+        metavar="NAME",
+        help="Who takes part: subsampled-shuffle (default), shuffled-check-in, shuffle.",
+    ),
 ]
 Mechanism = Annotated[
     str | None,
@@ -133,6 +141,7 @@ def epsilon(
     eps0: Eps0 = None,
     categories: Categories = None,
     gamma: Gamma = None,
+    rate: Rate = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -146,7 +155,14 @@ def epsilon(
     worst eps0-LDP randomiser. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds
     marked renyi speak of Renyi accounting only and take no part in the interval.
     """
-    given = {"n": clients, "k": per_round, "eps0": eps0, "categories": categories, "gamma": gamma}
+    given = {
+        "n": clients,
+        "k": per_round,
+        "eps0": eps0,
+        "categories": categories,
+        "gamma": gamma,
+        "rate": rate,
+    }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
     system = _system(protocol, mechanism, accountant)
     setting = _of_system(system, read)
@@ -195,6 +211,7 @@ def delta(
     eps0: Eps0 = None,
     categories: Categories = None,
     gamma: Gamma = None,
+    rate: Rate = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -206,7 +223,14 @@ def delta(
     on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
     bound is rounded down.
     """
-    given = {"n": clients, "k": per_round, "eps0": eps0, "categories": categories, "gamma": gamma}
+    given = {
+        "n": clients,
+        "k": per_round,
+        "eps0": eps0,
+        "categories": categories,
+        "gamma": gamma,
+        "rate": rate,
+    }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
     system = _system(protocol, mechanism, accountant)
@@ -459,6 +483,7 @@ _OPTIONS = {
     "eps0": "--eps0",
     "categories": "--categories",
     "gamma": "--gamma",
+    "rate": "--rate",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -466,6 +491,7 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "eps0": _real,
     "categories": functools.partial(_count, at_least=2),
     "gamma": _probability,
+    "rate": _probability,
 }
 
 

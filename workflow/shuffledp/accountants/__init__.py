@@ -5,6 +5,7 @@
 """
 
 from shuffledp.accountants import (
+    checkin,
     clones,
     feldman2021,
     feldman2021_numerical,
@@ -22,6 +23,7 @@ __all__ = [
     "Accountant",
     "Bracket",
     "bracket",
+    "checkin",
     "clones",
     "epsilon",
     "feldman2021",

@@ -82,7 +82,22 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
     flat = orders.ravel()
-    log_gamma = math.log(k / n)
+    log_sum = log_moment_excess(flat, k=k, log_gamma=math.log(k / n), eps0=eps0)
+    value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
+    return checks.like_input(value.reshape(orders.shape))
+
+
+def log_moment_excess(order: FloatArray, *, k: int, log_gamma: float, eps0: float) -> FloatArray:
+    """Return log of Theorem 1's bound on E (P/Q)^order, less 1; gamma apart from the clones among k reports.
+
+    Increasing in gamma and decreasing in k.
+
+    Args:
+        order: whole numbers >= 2, one-dimensional.
+        k: reports in which the client hides, >= 1.
+        log_gamma: log of the probability of being in the sample.
+        eps0: local privacy parameter, > 0.
+    """
     log_gap = np.asarray(log_gamma + numerics.log_sinh_gap(eps0))
 
     def log_coefficient(j: FloatArray) -> FloatArray:
@@ -90,12 +105,10 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
 
     # The terms are log-concave: each step loses 1/j + 1/(order - j) in the binomial coefficient's slope and
     # gains 1/(2j) in that of Gamma(j/2).
-    centre = numerics.log_binomial_transform(flat, log_coefficient, first=3)
-    pairs = np.log(flat) + np.log((flat - 1) / 2) + log_coefficient(np.array([2.0]))
-    few = log_fewer_clones(k, eps0) + np.array([numerics.log_power_excess(lam, log_gap) for lam in flat])
-    log_sum = special.logsumexp([pairs, centre, few], axis=0)
-    value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
-    return checks.like_input(value.reshape(orders.shape))
+    centre = numerics.log_binomial_transform(order, log_coefficient, first=3)
+    pairs = np.log(order) + np.log((order - 1) / 2) + log_coefficient(np.array([2.0]))
+    few = log_fewer_clones(k, eps0) + np.array([numerics.log_power_excess(lam, log_gap) for lam in order])
+    return special.logsumexp([pairs, centre, few], axis=0)
 
 
 def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:

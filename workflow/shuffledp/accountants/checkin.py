@@ -1,0 +1,161 @@
+"""Shuffled check-in: liew2022, and numerical accounting of the same protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.accountants import losses, renyi, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import liew2022
+from shuffledp.checks import FloatArray
+from shuffledp.composition import kairouz2015, subsample
+from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
+
+_SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)  # of delta, that rounds with too many reports may use
+
+
+def _checked(given: Mapping[str, Any]) -> systems.Setting:
+    return {
+        "n": checks.count("n", given["n"]),
+        "rate": checks.probability("rate", given["rate"]),
+        "eps0": checks.eps0(given["eps0"]),
+    }
+
+
+SYSTEM = systems.enter(
+    systems.System(
+        "shuffled-check-in",
+        "ldp",
+        "rounds in which each of n clients takes part with probability rate, and eps0-LDP reports are "
+        "shuffled",
+        ("n", "rate", "eps0"),
+        "check-in-pld",
+        _checked,
+        # a round with all clients hides nobody by sampling
+        lambda setting: setting["eps0"],
+    )
+)
+_OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
+
+
+@register(
+    name="liew2022-upper",
+    citation="liew2022, girgis2021",
+    theorem="Theorem 1 of girgis2021, mixed over check-ins; Lemma 1",
+    kind="upper",
+    label="check-in, Renyi",
+    needs=("eps0-LDP", "discrete"),
+    note="The mixture that Theorem 2 of liew2022 bounds, evaluated, with the sampling rate k/n of k reports.",
+    **_OF_THIS,
+)
+def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    def rdp(order: FloatArray) -> FloatArray:
+        return np.asarray(liew2022.liew2022_upper(order, n=n, rate=rate, eps0=eps0))
+
+    return renyi.columns(rdp, rounds=rounds, delta=delta)
+
+
+@register(
+    name="liew2022-printed",
+    citation="liew2022, girgis2021",
+    theorem="Theorem 2 (equation 18) as printed; Lemma 1 of girgis2021",
+    kind="estimate",
+    label="check-in, Renyi, as printed",
+    needs=("eps0-LDP", "discrete"),
+    note="Keeps the sampling rate fixed whatever the number of reports, for which the proof has no ground.",
+    **_OF_THIS,
+)
+def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    def rdp(order: FloatArray) -> FloatArray:
+        return np.asarray(liew2022.liew2022_printed(order, n=n, rate=rate, eps0=eps0))
+
+    return renyi.columns(rdp, rounds=rounds, delta=delta)
+
+
+@register(
+    name="liew2022-lower",
+    citation="liew2022, girgis2021",
+    theorem="Theorem 3 of liew2022, moments themselves; Lemma 1",
+    kind="lower",
+    scope="renyi",
+    label="check-in, lower bound for Renyi accounting",
+    needs=("eps0-LDP", "discrete"),
+    note=(
+        "A lower bound on what accounting by Renyi DP (at whole orders, by Lemma 1) can report, "
+        "not on epsilon itself."
+    ),
+    **_OF_THIS,
+)
+def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    def rdp(order: FloatArray) -> FloatArray:
+        return np.asarray(liew2022.liew2022_lower(order, n=n, rate=rate, eps0=eps0))
+
+    return renyi.columns(rdp, rounds=rounds, delta=delta)
+
+
+@register(
+    name="liew2022-baseline",
+    citation="liew2022, ullman2017, kairouz2015",
+    theorem="appendix D of liew2022; Theorem 3.4 of kairouz2015",
+    kind="upper",
+    label="check-in, strong composition",
+    needs=("eps0-LDP",),
+    note=(
+        "A round counts as one with the most reports that occur but for a part of delta, without "
+        "amplification by shuffling; the split of delta is the best of six, and reported."
+    ),
+    **_OF_THIS,
+)
+def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    rows = []
+    for count in rounds.tolist():
+        found = []
+        for share in _SHARES:
+            failure = share * delta / max(count, 1.0)
+            most = liew2022.most_check_ins(n=n, rate=rate, delta=failure)
+            one = subsample(eps=eps0, delta=0.0, gamma=most / n)
+            composed = kairouz2015(eps=one.eps, delta=failure, rounds=count, total_delta=delta)
+            found.append((float(composed), failure, float(most)))
+        rows.append(min(found))
+    table = np.array(rows).reshape(-1, 3)
+    return {"epsilon": table[:, 0], "failure_delta": table[:, 1], "most_reports": table[:, 2]}
+
+
+@register(
+    name="check-in-pld",
+    citation="feldman2022, koskela2022, liew2022, doroshenko2022",
+    theorem="Theorem 3.1 of feldman2022, Lemma 7 of koskela2022, mixed over check-ins",
+    kind="upper",
+    label="check-in, numerical",
+    needs=("eps0-LDP",),
+    note="The dominating pair of k shuffled reports of n, mixed over k, which is public.",
+    **_OF_THIS,
+)
+def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return trivial
+    outcomes = liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0)
+    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+
+
+@register(
+    name="check-in-krr3-lower",
+    citation="liew2022, this project",
+    theorem="three-symbol randomised response, mixed over check-ins",
+    kind="lower",
+    label="check-in, three-symbol randomised response, lower bound",
+    needs=("eps0-LDP", "discrete"),
+    note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+    **_OF_THIS,
+)
+def _krr3(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    outcomes = liew2022.check_in_lower_outcomes(n=n, rate=rate, eps0=eps0)
+    return losses.columns([outcomes], rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")

@@ -1,0 +1,274 @@
+"""Shuffled check-in: liew2022, "Shuffled check-in", its supplement.
+
+Each of n clients takes part with probability gamma (``rate``), on its own. The number K ~ Bin(n, gamma) of
+reports is public and, given K = k, they are those of a uniform subset. So a round is a mixture over k of
+subsampled shuffles with k of n clients: E (P/Q)^lambda = E_K of theirs.
+
+Neighbours differ in one client's record.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special, stats
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, merge_to_lattice
+from shuffledp.profiles.clones import clones_pair
+from shuffledp.profiles.randomized_response import many_symbols_pair
+from shuffledp.rdp.girgis2021 import log_moment_excess
+from shuffledp.tilted_binomials import Blocks, binomial_blocks
+from shuffledp.two_symbols import TwoSymbols
+
+# Numbers of reports within so much of each other count as the worst of them for either bound.
+_MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.004
+_PAIR_WIDTH = 1e-3  # the same for the numbers of clones
+_UNSEEN = 1e-13  # numbers of reports so rare are taken by a lower bound to reveal nothing
+_FINE = 80  # points of the first rounding, in the root mean square of the losses
+_CUTS = 200  # numbers of reports at which the printed bound may split its sum
+
+
+def _check_ins(n: int, rate: float, width: float) -> Blocks:
+    """The law of the number of reports in blocks; what is left out has a probability below e^-60."""
+    return binomial_blocks(n, math.log(rate), math.log1p(-rate), relative_width=width)
+
+
+def _checked(n: object, rate: object, eps0: object) -> tuple[int, float, float]:
+    return checks.count("n", n), checks.probability("rate", rate), checks.eps0(eps0)
+
+
+def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
+    """Renyi DP of shuffled check-in: Theorem 1 of girgis2021, mixed over the number of reports.
+
+    Theorem 2 of liew2022 bounds this mixture; here it is evaluated, with gamma = k/n for k reports.
+
+    Args:
+        order: Renyi orders lambda, whole numbers >= 2, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        eps0: local privacy parameter, >= 0.
+
+    Returns:
+        An upper bound, rounded up.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    orders = checks.integer_orders(order)
+    n, rate, eps0 = _checked(n, rate, eps0)
+    if eps0 == 0:
+        return checks.like_input(np.zeros_like(orders))
+    flat = orders.ravel()
+    blocks = _check_ins(n, rate, _MOMENT_WIDTH)
+    parts = []
+    for weight, low, high in zip(blocks.weights, blocks.low, blocks.high, strict=True):
+        if high > 0 and weight > 0:  # without reports nothing is learnt
+            k, log_gamma = max(int(low), 1), math.log(high / n)
+            parts.append(math.log(weight) + log_moment_excess(flat, k=k, log_gamma=log_gamma, eps0=eps0))
+    # of the numbers of reports that are left out no more is known than that a round is eps0-DP
+    parts.append(math.log(2) - numerics.NEGLIGIBLE + (flat - 1) * eps0)
+    log_sum = special.logsumexp(parts, axis=0)
+    value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
+    return checks.like_input(value.reshape(orders.shape))
+
+
+def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
+    """Renyi DP of shuffled check-in as printed: Theorem 2 (equations 7 and 18), at its best Delta.
+
+    f(1) e^(-Delta^2 n gamma/2) + f((1 - Delta) n gamma + 1), where f(k) is Theorem 1's moment, less 1, for k
+    reports, with gamma kept at the rate whatever k is. In the second-order term e^(-eps0/k) is read as
+    e^(-eps0)/k.
+
+    Args:
+        order: Renyi orders lambda, whole numbers >= 2, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        eps0: local privacy parameter, >= 0.
+
+    Returns:
+        The printed value, an estimate: given k reports a client is among them with probability k/n, not
+        gamma, and at gamma = k/n f does not decrease, as the proof needs.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    orders = checks.integer_orders(order)
+    n, rate, eps0 = _checked(n, rate, eps0)
+    if eps0 == 0:
+        return checks.like_input(np.zeros_like(orders))
+    flat, mean = orders.ravel(), n * rate
+    alone = log_moment_excess(flat, k=1, log_gamma=math.log(rate), eps0=eps0)
+    best = np.full(flat.shape, np.inf)
+    for cut in np.unique(np.linspace(0, math.floor(mean), _CUTS).round()).tolist():
+        slack = 1 - cut / mean
+        rest = log_moment_excess(flat, k=int(cut) + 1, log_gamma=math.log(rate), eps0=eps0)
+        best = np.minimum(best, np.logaddexp(alone - slack**2 * mean / 2, rest))
+    value = np.logaddexp(0.0, best) / (flat - 1)
+    return checks.like_input(value.reshape(orders.shape))
+
+
+def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
+    """Renyi divergence of one concrete shuffled check-in: Theorem 3, with the moments themselves.
+
+    The randomiser is two-symbol randomised response, all other clients hold 0 (girgis2021, Theorem 2), mixed
+    over the number of reports.
+
+    Args:
+        order: Renyi orders, real numbers > 1, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        eps0: local privacy parameter, >= 0.
+
+    Returns:
+        A lower bound, rounded down, on the Renyi DP parameter that any theorem about eps0-LDP randomisers
+        can state; no lower bound on epsilon itself.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    orders = checks.real_orders(order)
+    n, rate, eps0 = _checked(n, rate, eps0)
+    if eps0 == 0:
+        return checks.like_input(np.zeros_like(orders))
+    flat = orders.ravel()
+    blocks = _check_ins(n, rate, _MOMENT_WIDTH)
+    parts = [np.full(flat.shape, -np.inf)]
+    for weight, low, high in zip(blocks.weights, blocks.low, blocks.high, strict=True):
+        if low > 0 and weight > 0:
+            ones = TwoSymbols(n * high / low, int(high), eps0)
+            excess = np.array([ones.log_excess(lam) for lam in flat.tolist()])
+            parts.append(math.log(weight) + excess)
+    log_sum = special.logsumexp(parts, axis=0)
+    inward = 1 - numerics.OUTWARD - 16 * numerics.EPSILON * math.sqrt(n)
+    value = np.logaddexp(0.0, log_sum) / (flat - 1) * inward
+    return checks.like_input(value.reshape(orders.shape))
+
+
+def liew2022_lower_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
+    """Lower bound on the Renyi divergence as printed: Theorem 3 (equation 8, C.3), at its best Delta.
+
+    (1 - e^(-Delta^2 n gamma/(2 + Delta))) C(lambda, 2) gamma^2 (e^eps0 - 1)^2/((1 + Delta) n gamma e^eps0) is
+    added to 1.
+
+    Args:
+        order: Renyi orders, whole numbers >= 2, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        eps0: local privacy parameter, >= 0.
+
+    Returns:
+        The printed value, an estimate: like the upper bound it keeps gamma fixed.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    orders = checks.integer_orders(order)
+    n, rate, eps0 = _checked(n, rate, eps0)
+    mean = n * rate
+    slack = np.geomspace(1e-4, 1e4, 4001)
+    kept = float(np.max(-np.expm1(-(slack**2) * mean / (2 + slack)) / (1 + slack)))
+    square = rate**2 * math.expm1(eps0) ** 2 * math.exp(-eps0) / mean * kept
+    value = np.log1p(orders * (orders - 1) / 2 * square) / (orders - 1)
+    return checks.like_input(value)
+
+
+def most_check_ins(*, n: int, rate: float, delta: float) -> int:
+    """Return the smallest number that the reports of a round exceed with probability delta at most.
+
+    Args:
+        n: number of clients.
+        rate: probability of taking part, in (0, 1).
+        delta: in (0, 1).
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    n, rate = checks.count("n", n), checks.probability("rate", rate)
+    delta = checks.probability("delta", delta)
+    most = int(stats.binom.isf(delta, n, rate))
+    while most < n and stats.binom.sf(most, n, rate) > delta:
+        most += 1
+    return min(most, n)
+
+
+def check_in_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
+    """Return a pair that dominates a round of shuffled check-in: clones, mixed over the number of reports.
+
+    Args:
+        n: number of clients.
+        rate: probability of taking part, in (0, 1).
+        eps0: local privacy parameter, > 0.
+
+    Returns:
+        Masses and losses, pessimistic: within a block, the fewest clones and the largest sample; rounded by
+        connecting the dots on a fine lattice.
+    """
+    masses, losses, infinite = [], [], 2 * math.exp(-numerics.NEGLIGIBLE)
+    step = None
+    for weight, low, high in _from_the_middle(_check_ins(n, rate, _LOSS_WIDTH)):
+        if high == 0:
+            masses.append(np.array([weight]))
+            losses.append(np.zeros(1))
+            continue
+        pair = clones_pair(
+            n=max(int(low), 1),
+            eps0=eps0,
+            analysis="feldman2022",
+            bound="upper",
+            relative_width=_PAIR_WIDTH,
+        )
+        outcomes = dominating(pair, gamma=high / n)
+        step = step or _fine_step(outcomes)
+        lattice = connect_the_dots(outcomes, step=step)
+        masses.append(weight * lattice.mass)
+        losses.append(lattice.loss)
+        infinite += weight * lattice.infinite
+    return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
+
+
+def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
+    """Return a pair that a round of shuffled check-in dominates: three-symbol randomised response, mixed.
+
+    Args:
+        n: number of clients.
+        rate: probability of taking part, in (0, 1).
+        eps0: local privacy parameter, > 0.
+
+    Returns:
+        Masses and losses, optimistic: within a block, the most reports and the smallest sample, which are
+        post-processing of the others; merged on a fine lattice.
+    """
+    masses, losses, step = [], [], None
+    for weight, low, high in _from_the_middle(_check_ins(n, rate, _LOSS_WIDTH)):
+        if low == 0 or weight < _UNSEEN:
+            masses.append(np.array([weight]))
+            losses.append(np.zeros(1))
+            continue
+        pair = many_symbols_pair(n=n * high / low, k=int(high), eps0=eps0, categories=3)
+        outcomes = dominating(pair, gamma=1.0)
+        step = step or _fine_step(outcomes)
+        lattice = merge_to_lattice(outcomes, step=step)
+        masses.append(weight * lattice.mass)
+        losses.append(lattice.loss)
+    return Outcomes(np.concatenate(masses), np.concatenate(losses))
+
+
+def _from_the_middle(blocks: Blocks) -> list[tuple[float, float, float]]:
+    """Blocks that weigh anything, the heaviest first."""
+    order = np.argsort(-blocks.weights)
+    found = zip(
+        blocks.weights[order].tolist(), blocks.low[order].tolist(), blocks.high[order].tolist(), strict=True
+    )
+    return [block for block in found if block[0] > 0]
+
+
+def _fine_step(outcomes: Outcomes) -> float:
+    moving = outcomes.loss != 0
+    if not moving.any():
+        return 1.0
+    share = float(outcomes.mass[moving].sum())
+    return math.sqrt(float(outcomes.mass @ outcomes.loss**2) / share) / _FINE
