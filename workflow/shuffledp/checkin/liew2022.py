@@ -9,6 +9,7 @@ Neighbours differ in one client's record.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -25,9 +26,9 @@ from shuffledp.tilted_binomials import Blocks, binomial_blocks
 from shuffledp.two_symbols import TwoSymbols
 
 # Numbers of reports within so much of each other count as the worst of them for either bound.
-_MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.004
+_MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.006
 _PAIR_WIDTH = 1e-3  # the same for the numbers of clones
-_UNSEEN = 1e-13  # numbers of reports so rare are taken by a lower bound to reveal nothing
+_RARE = 1e-10  # on either side of the common numbers of reports
 _FINE = 80  # points of the first rounding, in the root mean square of the losses
 _CUTS = 200  # numbers of reports at which the printed bound may split its sum
 
@@ -209,7 +210,7 @@ def check_in_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
     """
     masses, losses, infinite = [], [], 2 * math.exp(-numerics.NEGLIGIBLE)
     step = None
-    for weight, low, high in _from_the_middle(_check_ins(n, rate, _LOSS_WIDTH)):
+    for weight, low, high in _loss_blocks(n, rate):
         if high == 0:
             masses.append(np.array([weight]))
             losses.append(np.zeros(1))
@@ -240,11 +241,11 @@ def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
 
     Returns:
         Masses and losses, optimistic: within a block, the most reports and the smallest sample, which are
-        post-processing of the others; merged on a fine lattice.
+        post-processing of the others, and rare numbers of reports reveal nothing; merged on a fine lattice.
     """
     masses, losses, step = [], [], None
-    for weight, low, high in _from_the_middle(_check_ins(n, rate, _LOSS_WIDTH)):
-        if low == 0 or weight < _UNSEEN:
+    for weight, low, high in _loss_blocks(n, rate):
+        if low == 0 or weight <= _RARE:
             masses.append(np.array([weight]))
             losses.append(np.zeros(1))
             continue
@@ -257,13 +258,23 @@ def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
     return Outcomes(np.concatenate(masses), np.concatenate(losses))
 
 
-def _from_the_middle(blocks: Blocks) -> list[tuple[float, float, float]]:
-    """Blocks that weigh anything, the heaviest first."""
-    order = np.argsort(-blocks.weights)
-    found = zip(
-        blocks.weights[order].tolist(), blocks.low[order].tolist(), blocks.high[order].tolist(), strict=True
-    )
-    return [block for block in found if block[0] > 0]
+def _loss_blocks(n: int, rate: float) -> list[tuple[float, float, float]]:
+    """Weight, smallest and largest number of reports of each block, the heaviest first.
+
+    What is rare is one block on either side.
+    """
+    each = _check_ins(n, rate, 0.0)
+    below = np.cumsum(each.weights)
+    common = np.nonzero((below > _RARE) & (1 - below + each.weights > _RARE))[0]
+    first, last = int(common[0]), int(common[-1])
+    width = max(1, round(_LOSS_WIDTH * n * rate))
+    edges = [0, *range(first, last + 1, width), last + 1, each.weights.size]
+    blocks = [
+        (float(each.weights[start:end].sum()), float(each.low[start]), float(each.low[end - 1]))
+        for start, end in itertools.pairwise(edges)
+        if end > start
+    ]
+    return sorted((block for block in blocks if block[0] > 0), reverse=True)
 
 
 def _fine_step(outcomes: Outcomes) -> float:
