@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import checkin
+from shuffledp import accountants, checkin
+from shuffledp.accountants import systems
 from shuffledp.checkin import balle2020, pure_steps
 
 DELTA = 1e-6
@@ -311,3 +312,49 @@ def test_utility_of_averaging():
 def test_arguments_out_of_range(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+# --- accountants
+
+SETTINGS = {
+    "fixed-window": {"slots": 300, "participation": 0.5, "eps0": 0.6},
+    "sliding-window": {"slots": 300, "eps0": 0.6},
+    "averaged-window": {"n": 10**5, "slots": 300, "eps0": 0.3},
+    "shuffle": {"n": 5000, "eps0": 0.6},
+}
+
+
+@pytest.mark.parametrize("protocol", SETTINGS)
+def test_accountants_of_the_protocols(protocol):
+    setting = SETTINGS[protocol]
+    rounds = [0, 1, 4, 50]
+    found = {
+        name: accountants.epsilon(name, **setting, rounds=rounds, delta=DELTA)
+        for name in accountants.names("upper", protocol=protocol)
+    }
+    assert len(found) >= 3
+    for name, epsilon in found.items():
+        assert epsilon[0] == 0, name
+        assert (np.diff(epsilon) > 0).all(), name
+        assert (epsilon <= np.array(rounds) * setting["eps0"] * (1 + 1e-12)).all(), name
+        smaller = accountants.epsilon(name, **{**setting, "eps0": 0.1}, rounds=rounds, delta=DELTA)
+        assert (smaller[1:] < epsilon[1:]).all(), name
+    default = systems.get(protocol, "ldp").default
+    assert all((found[default] <= epsilon * (1 + 1e-3)).all() for epsilon in found.values())
+
+
+def test_one_protocol_is_not_accounted_for_by_anothers_bound():
+    with pytest.raises(
+        ValueError, match=r"'fixed-window-sum' is for windows of so many slots"
+    ):
+        accountants.epsilon("fixed-window-sum", **SETTINGS["sliding-window"], rounds=1, delta=DELTA)
+    with pytest.raises(ValueError, match=r"'sliding-window-sum' is for runs in which"):
+        accountants.epsilon("sliding-window-sum", **SETTINGS["fixed-window"], rounds=1, delta=DELTA)
+
+
+def test_the_old_bound_on_shuffling_against_the_clones():
+    setting = {**SETTINGS["shuffle"], "rounds": 1, "delta": DELTA}
+    printed, clones = (
+        accountants.epsilon(f, **setting) for f in ("balle2020-shuffling-printed", "shuffle-clones")
+    )
+    assert clones < printed / 3

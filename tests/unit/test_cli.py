@@ -337,7 +337,7 @@ def test_the_default_accountant_is_the_systems():
         ((*words(EPSILON), "--categories", "1"), "--categories must be a whole number >= 2"),
         (
             (*words(EPSILON), "--protocol", "gossip"),
-            "shuffle with krr; got 'gossip' with 'ldp'",
+            "got 'gossip' with 'ldp'",
         ),
         (
             (*words(EPSILON), "--accountant", "krr-weak", "--protocol", "subsampled-shuffle"),
@@ -483,7 +483,7 @@ def test_unknown_accountants_are_refused(command):
         (["epsilon", "--client", "3"], "No such option: --client"),
         (["epsilon", "extra", *words(EPSILON)], "extra"),
         (["delta", "--eps"], "requires an argument"),
-        (["epsilon"], "Missing option '--clients'"),
+        (["epsilon"], "Missing option '--rounds'"),
     ],
 )
 def test_usage_errors_are_one_line_too(arguments, message):

@@ -71,7 +71,9 @@ app = typer.Typer(
 )
 
 # Numbers arrive as text, so that 1e6 is a count and a refusal names option, value and range in our words.
-Clients = Annotated[str, typer.Option("--clients", metavar="N", help="Number of clients, such as 1e6.")]
+Clients = Annotated[
+    str | None, typer.Option("--clients", metavar="N", help="Number of clients, such as 1e6.")
+]
 PerRound = Annotated[
     str | None,
     typer.Option("--per-round", metavar="K", help="Clients drawn afresh for each round, at most N."),
@@ -90,12 +92,20 @@ Rate = Annotated[
     str | None,
     typer.Option("--rate", metavar="RATE", help="Probability that a client checks in to a round."),
 ]
+Slots = Annotated[
+    str | None, typer.Option("--slots", metavar="M", help="Slots of the window in which a client checks in.")
+]
+Participation = Annotated[
+    str | None,
+    typer.Option("--participation", metavar="P", help="Probability that a client takes part in a window."),
+]
 Protocol = Annotated[
     str | None,
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="Who takes part: subsampled-shuffle (default), shuffled-check-in, shuffle.",
+        help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, fixed-window, "
+        "sliding-window, averaged-window.",
     ),
 ]
 Mechanism = Annotated[
@@ -134,14 +144,16 @@ def _shuffledp(
 
 @app.command()
 def epsilon(
-    clients: Clients,
     rounds: Rounds,
     delta: Delta,
+    clients: Clients = None,
     per_round: PerRound = None,
     eps0: Eps0 = None,
     categories: Categories = None,
     gamma: Gamma = None,
     rate: Rate = None,
+    slots: Slots = None,
+    participation: Participation = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -162,6 +174,8 @@ def epsilon(
         "categories": categories,
         "gamma": gamma,
         "rate": rate,
+        "slots": slots,
+        "participation": participation,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
     system = _system(protocol, mechanism, accountant)
@@ -204,14 +218,16 @@ def epsilon(
 
 @app.command()
 def delta(
-    clients: Clients,
     rounds: Rounds,
     eps: Annotated[str, typer.Option("--eps", metavar="EPS", help="Epsilon at which delta is asked for.")],
+    clients: Clients = None,
     per_round: PerRound = None,
     eps0: Eps0 = None,
     categories: Categories = None,
     gamma: Gamma = None,
     rate: Rate = None,
+    slots: Slots = None,
+    participation: Participation = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -230,6 +246,8 @@ def delta(
         "categories": categories,
         "gamma": gamma,
         "rate": rate,
+        "slots": slots,
+        "participation": participation,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
@@ -257,7 +275,7 @@ def calibrate(
         str, typer.Option("--target-eps", metavar="EPS", help="The budget: epsilon must not exceed it.")
     ],
     delta: Delta,
-    clients: Clients,
+    clients: Clients = None,
     per_round: PerRound = None,
     rounds: Annotated[
         str | None, typer.Option("--rounds", metavar="T", help="Given: find the largest EPS0.")
@@ -417,7 +435,7 @@ def _count(option: str, text: str, *, at_least: int) -> int:
 def _read(given: dict[str, str | None]) -> dict[str, float]:
     """Return the variables that were given, each read and within its range."""
     read = {name: _READERS[name](_OPTIONS[name], text) for name, text in given.items() if text is not None}
-    if read.get("k", 0) > read["n"]:
+    if read.get("k", 0) > read.get("n", math.inf):
         raise ValueError(
             f"--per-round must be at most --clients: a round cannot draw {read['k']} of {read['n']} clients"
         )
@@ -477,6 +495,14 @@ def _probability(option: str, text: str) -> float:
     return number
 
 
+def _share(option: str, text: str) -> float:
+    wanted = "a number in [0, 1]"
+    number = float(_number(option, text, wanted))
+    if not 0 <= number <= 1:
+        raise ValueError(f"{option} must be {wanted}, got {text!r}")
+    return number
+
+
 _OPTIONS = {
     "n": "--clients",
     "k": "--per-round",
@@ -484,6 +510,8 @@ _OPTIONS = {
     "categories": "--categories",
     "gamma": "--gamma",
     "rate": "--rate",
+    "slots": "--slots",
+    "participation": "--participation",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -492,6 +520,8 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "categories": functools.partial(_count, at_least=2),
     "gamma": _probability,
     "rate": _probability,
+    "slots": functools.partial(_count, at_least=1),
+    "participation": _share,
 }
 
 

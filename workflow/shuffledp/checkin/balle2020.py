@@ -71,6 +71,7 @@ def fixed_window(
     delta: float,
     participation: float = 1.0,
     strength: str = "closed_form",
+    rounds: int = 1,
 ) -> float:
     """Return epsilon of fixed-window check-ins: Theorem 3.2 (A.4).
 
@@ -80,21 +81,23 @@ def fixed_window(
         delta: target, in (0, 1).
         participation: p0, the probability of taking part at all, in [0, 1].
         strength: "closed_form", "sum" or "numerical".
+        rounds: windows, one after the other; their slots are composed as one sequence.
 
     Returns:
-        An upper bound. At most eps0, which holds since each client reports once at most.
+        An upper bound. At most rounds * eps0, which holds since each client reports once a window at most.
 
     Raises:
         ValueError: an argument is out of range.
     """
     m, eps0, delta, strength = _checked(m, eps0, delta, strength)
     p0 = checks.probability("participation", participation, zero=True, one=True)
+    rounds = checks.count("rounds", rounds)
     if eps0 > _LARGEST_EPS0:
-        return eps0
+        return rounds * eps0
     if strength == "closed_form":
-        grown = p0 * math.expm1(eps0) * math.exp(eps0 / 2)
-        return _capped(grown**2 / (2 * m) + grown * math.sqrt(2 * math.log(1 / delta) / m), eps0)
-    return _capped(_composed(check_in_epsilons(m=m, eps0=eps0, weight=p0), delta, strength), eps0)
+        grown = p0 * math.expm1(eps0) * math.exp(eps0 / 2) / math.sqrt(m)
+        return _closed(grown, eps0, delta, rounds)
+    return _composed(check_in_epsilons(m=m, eps0=eps0, weight=p0), eps0, delta, strength, rounds)
 
 
 def repeated_fixed_window(
@@ -134,7 +137,9 @@ def repeated_fixed_window(
     return best
 
 
-def sliding_window(*, m: int, eps0: float, delta: float, strength: str = "closed_form") -> float:
+def sliding_window(
+    *, m: int, eps0: float, delta: float, strength: str = "closed_form", rounds: int = 1
+) -> float:
     """Return epsilon of sliding-window check-ins: Theorem 4.3.
 
     Client j picks one of the m slots from j on. It is Theorem 3.2 for clients who surely take part.
@@ -144,14 +149,15 @@ def sliding_window(*, m: int, eps0: float, delta: float, strength: str = "closed
         eps0: local privacy parameter, >= 0.
         delta: target, in (0, 1).
         strength: "closed_form", "sum" or "numerical".
+        rounds: how often the whole protocol is run.
 
     Returns:
-        An upper bound, at most eps0.
+        An upper bound, at most rounds * eps0.
 
     Raises:
         ValueError: an argument is out of range.
     """
-    return fixed_window(m=m, eps0=eps0, delta=delta, strength=strength)
+    return fixed_window(m=m, eps0=eps0, delta=delta, strength=strength, rounds=rounds)
 
 
 def shuffling_epsilons(*, n: int, eps0: float) -> FloatArray:
@@ -175,7 +181,7 @@ def shuffling_epsilons(*, n: int, eps0: float) -> FloatArray:
     return np.minimum(_log1p(share), eps0)
 
 
-def shuffling(*, n: int, eps0: float, delta: float, strength: str = "closed_form") -> float:
+def shuffling(*, n: int, eps0: float, delta: float, strength: str = "closed_form", rounds: int = 1) -> float:
     """Return epsilon of shuffled local responses: Theorem 5.1 (A.7).
 
     Args:
@@ -183,20 +189,21 @@ def shuffling(*, n: int, eps0: float, delta: float, strength: str = "closed_form
         eps0: local privacy parameter, >= 0.
         delta: target, in (0, 1).
         strength: "closed_form", "sum" or "numerical".
+        rounds: shuffles.
 
     Returns:
-        An upper bound, at most eps0.
+        An upper bound, at most rounds * eps0.
 
     Raises:
         ValueError: an argument is out of range.
     """
     n, eps0, delta, strength = _checked(n, eps0, delta, strength, size="n")
+    rounds = checks.count("rounds", rounds)
     if eps0 > _LARGEST_EPS0:
-        return eps0
+        return rounds * eps0
     if strength == "closed_form":
-        grown = math.expm1(eps0) * math.exp(1.5 * eps0)
-        return _capped(grown**2 / (2 * n) + grown * math.sqrt(2 * math.log(1 / delta) / n), eps0)
-    return _capped(_composed(shuffling_epsilons(n=n, eps0=eps0), delta, strength), eps0)
+        return _closed(math.expm1(eps0) * math.exp(1.5 * eps0) / math.sqrt(n), eps0, delta, rounds)
+    return _composed(shuffling_epsilons(n=n, eps0=eps0), eps0, delta, strength, rounds)
 
 
 def bins_epsilons(*, loads: ArrayLike, eps0: float) -> FloatArray:
@@ -242,13 +249,9 @@ def bins(*, loads: ArrayLike, eps0: float, delta: float, strength: str = "closed
     if eps0 > _LARGEST_EPS0:
         return eps0
     if strength == "closed_form":
-        return _averaged(float(np.linalg.norm(values)) / float(values.sum()), eps0, delta)
-    return _capped(_composed(epsilons, delta, strength), eps0)
-
-
-def _averaged(relative_norm: float, eps0: float, delta: float) -> float:
-    grown = math.exp(2 * eps0) * math.expm1(eps0) * relative_norm
-    return _capped(grown**2 / 2 + grown * math.sqrt(2 * math.log(1 / delta)), eps0)
+        norm = float(np.linalg.norm(values)) / float(values.sum())
+        return _closed(math.exp(2 * eps0) * math.expm1(eps0) * norm, eps0, delta, 1)
+    return _composed(epsilons, eps0, delta, strength, 1)
 
 
 def load_norm(*, n: int, m: int, delta: float) -> float:
@@ -268,7 +271,9 @@ def load_norm(*, n: int, m: int, delta: float) -> float:
     return math.sqrt(n + n**2 / m) + math.sqrt(n * math.log(1 / delta))
 
 
-def averaging(*, n: int, m: int, eps0: float, delta: float, strength: str = "closed_form") -> float:
+def averaging(
+    *, n: int, m: int, eps0: float, delta: float, strength: str = "closed_form", rounds: int = 1
+) -> float:
     """Return epsilon of check-ins whose slots are averaged: Theorem 4.1.
 
     The loads are random; a part of delta, the best of a grid, covers those that are worse than the bound
@@ -284,40 +289,43 @@ def averaging(*, n: int, m: int, eps0: float, delta: float, strength: str = "clo
             of the loads; "numerical": composition at loads that dominate the true ones: for every t, at most
             so many slots hold t clients or more as Chernoff's bound allows (it holds for loads, which are
             negatively associated).
+        rounds: how often the whole protocol is run; each run may have worse loads with its share of delta.
 
     Returns:
-        An upper bound, at most eps0.
+        An upper bound, at most rounds * eps0.
 
     Raises:
         ValueError: an argument is out of range.
     """
     n = checks.count("n", n)
     m, eps0, delta, strength = _checked(m, eps0, delta, strength)
+    rounds = checks.count("rounds", rounds)
+    best = rounds * eps0
     if eps0 > _LARGEST_EPS0:
-        return eps0
+        return best
     if strength == "numerical":
-        shares = np.array([0.5, 0.1, 0.02])
-        return min(_averaged_numerically(n, m, eps0, delta, float(share)) for share in shares)
-    best = eps0
+        return min(_averaged_numerically(n, m, eps0, delta, share, rounds) for share in (0.5, 0.1, 0.02))
     for share in _SHARES:
-        norm = load_norm(n=n, m=m, delta=share * delta)
+        norm = load_norm(n=n, m=m, delta=share * delta / rounds)
         rest = (1 - share) * delta
         if strength == "closed_form":
-            best = min(best, _averaged(norm / n, eps0, rest))
+            grown = math.exp(2 * eps0) * math.expm1(eps0) * norm / n
+            best = min(best, _closed(grown, eps0, rest, rounds))
         else:
             equal = math.exp(2 * eps0) * math.expm1(eps0) * norm / math.sqrt(m) / n
             each = min(math.log1p(equal), eps0)
-            found = m * each * math.tanh(each / 2) + each * math.sqrt(2 * m * math.log(1 / rest))
+            steps = rounds * m
+            found = steps * each * math.tanh(each / 2) + each * math.sqrt(2 * steps * math.log(1 / rest))
             best = min(best, found * _OUTWARD)
     return best
 
 
-def _averaged_numerically(n: int, m: int, eps0: float, delta: float, share: float) -> float:
-    """Composition at loads that exceed the true ones with probability share * delta at most."""
-    loads, counts = dominating_loads(n=n, m=m, delta=share * delta)
+def _averaged_numerically(n: int, m: int, eps0: float, delta: float, share: float, rounds: int) -> float:
+    """Composition at loads that exceed the true ones with probability share * delta at most, in any run."""
+    loads, counts = dominating_loads(n=n, m=m, delta=share * delta / rounds)
     growth = math.exp(2 * eps0) * math.expm1(eps0) / n
     epsilons = np.repeat(np.minimum(_log1p(growth * loads), eps0), counts.astype(np.int64))
-    return _capped(pure_steps.numerical(epsilons, delta=(1 - share) * delta), eps0)
+    return _composed(epsilons, eps0, (1 - share) * delta, "numerical", rounds)
 
 
 def dominating_loads(*, n: int, m: int, delta: float) -> tuple[FloatArray, FloatArray]:
@@ -563,10 +571,12 @@ def _checked(
     )
 
 
-def _composed(epsilons: FloatArray, delta: float, strength: str) -> float:
+def _closed(grown: float, eps0: float, delta: float, rounds: int) -> float:
+    """Lemma A.2 with a sequence whose squared epsilons sum to at most grown^2, run so many times."""
+    spread = grown * math.sqrt(2 * rounds * math.log(1 / delta))
+    return min((rounds * grown**2 / 2 + spread) * _OUTWARD, rounds * eps0)
+
+
+def _composed(epsilons: FloatArray, eps0: float, delta: float, strength: str, rounds: int) -> float:
     compose = pure_steps.advanced if strength == "sum" else pure_steps.numerical
-    return compose(epsilons, delta=delta)
-
-
-def _capped(found: float, eps0: float) -> float:
-    return min(found * _OUTWARD, eps0)
+    return min(compose(epsilons, delta=delta, repeats=rounds) * _OUTWARD, rounds * eps0)

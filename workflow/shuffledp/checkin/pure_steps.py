@@ -17,7 +17,7 @@ _POINTS = 20  # lattice points in the root mean square of the losses
 _LARGEST = 300.0  # beyond, ratios of probabilities are not representable
 
 
-def advanced(epsilons: FloatArray, *, delta: float) -> float:
+def advanced(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
     """Return epsilon of the composition by the sum of balle2020's equation (2), an upper bound.
 
     It is sum_i eps_i tanh(eps_i/2) + sqrt(2 log(1/delta) sum_i eps_i^2) (kairouz2015, Theorem 3.5).
@@ -25,13 +25,14 @@ def advanced(epsilons: FloatArray, *, delta: float) -> float:
     Args:
         epsilons: parameters of the steps, >= 0, one-dimensional.
         delta: target, in (0, 1).
+        repeats: how often the whole sequence is run.
     """
-    squares = math.fsum(np.square(epsilons))
-    drift = math.fsum(epsilons * np.tanh(epsilons / 2))
+    squares = repeats * math.fsum(np.square(epsilons))
+    drift = repeats * math.fsum(epsilons * np.tanh(epsilons / 2))
     return (drift + math.sqrt(2 * math.log(1 / delta) * squares)) * (1 + 8 * numerics.EPSILON)
 
 
-def numerical(epsilons: FloatArray, *, delta: float) -> float:
+def numerical(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
     """Return epsilon of the composition of randomised responses, which dominates any such steps.
 
     An upper bound: in order of size the steps are cut into blocks of equal length, each step counts as the
@@ -41,20 +42,21 @@ def numerical(epsilons: FloatArray, *, delta: float) -> float:
     Args:
         epsilons: parameters of the steps, >= 0, one-dimensional.
         delta: target, in (0, 1).
+        repeats: how often the whole sequence is run.
     """
     moving = np.sort(epsilons[epsilons > 0])[::-1]
     if not moving.size:
         return 0.0
-    total = math.fsum(moving)
+    total = repeats * math.fsum(moving)
     if moving[0] > _LARGEST:
         return total
-    repeats = math.ceil(moving.size / _BLOCKS)
-    largest = moving[::repeats]
+    length = math.ceil(moving.size / _BLOCKS)
+    largest = moving[::length]
     square = float(np.mean(largest * np.tanh(largest / 2)))
     step = math.sqrt(2 * square) / _POINTS
     sequence = _one_after_the_other([_response(float(eps), step) for eps in largest], step)
     try:
-        found = Composition([(sequence, repeats)], bound="upper").epsilon(delta)
+        found = Composition([(sequence, length * repeats)], bound="upper").epsilon(delta)
     except LatticeTooFineError:
         return total
     return min(found, total * (1 + 8 * numerics.EPSILON))

@@ -1,0 +1,143 @@
+"""Random check-ins of balle2020, in three strengths, as accountants of protocols of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.accountants import clones, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import balle2020
+from shuffledp.checks import FloatArray
+
+_STRENGTHS = {
+    "closed_form": ("printed", "as printed", "The closed form; several rounds by the lemma behind it (A.2)."),
+    "sum": (
+        "sum",
+        "exact sum",
+        "The sum that the proof starts from (equation 2), over epsilon of each slot.",
+    ),
+    "numerical": ("numerical", "numerical", "Randomised responses with epsilon of each slot, composed."),
+}
+
+
+def _window(given: Mapping[str, Any]) -> systems.Setting:
+    return {
+        "slots": checks.count("slots", given["slots"]),
+        "participation": checks.probability("participation", given["participation"], zero=True, one=True),
+        "eps0": checks.eps0(given["eps0"]),
+    }
+
+
+def _sliding(given: Mapping[str, Any]) -> systems.Setting:
+    return {"slots": checks.count("slots", given["slots"]), "eps0": checks.eps0(given["eps0"])}
+
+
+def _averaged(given: Mapping[str, Any]) -> systems.Setting:
+    return {
+        "n": checks.count("n", given["n"]),
+        "slots": checks.count("slots", given["slots"]),
+        "eps0": checks.eps0(given["eps0"]),
+    }
+
+
+def _everyone(given: Mapping[str, Any]) -> systems.Setting:
+    return {"n": checks.count("n", given["n"]), "eps0": checks.eps0(given["eps0"])}
+
+
+def _eps0(setting: systems.Setting) -> float:
+    """Each client reports once a round at most."""
+    return setting["eps0"]
+
+
+systems.enter(
+    systems.System(
+        "fixed-window",
+        "ldp",
+        "windows of so many slots, of which each client takes part in one at random, or in none",
+        ("slots", "participation", "eps0"),
+        "fixed-window-numerical",
+        _window,
+        _eps0,
+    )
+)
+systems.enter(
+    systems.System(
+        "sliding-window",
+        "ldp",
+        "runs in which each client takes part in one of the next so many slots at random",
+        ("slots", "eps0"),
+        "sliding-window-numerical",
+        _sliding,
+        _eps0,
+    )
+)
+systems.enter(
+    systems.System(
+        "averaged-window",
+        "ldp",
+        "windows of so many slots, of which each of n clients picks one at random, averaged slot by slot",
+        ("n", "slots", "eps0"),
+        "averaged-window-numerical",
+        _averaged,
+        _eps0,
+    )
+)
+systems.enter(
+    systems.System(
+        "shuffle",
+        "ldp",
+        "rounds of all n clients, whose eps0-LDP reports are shuffled",
+        ("n", "eps0"),
+        "shuffle-clones",
+        _everyone,
+        _eps0,
+    )
+)
+
+
+def _enter(protocol: str, theorem: str, bound: Callable[..., float], rename: Mapping[str, str]) -> None:
+    """Register the three strengths of a bound."""
+    for strength, (short, words, note) in _STRENGTHS.items():
+
+        def compute(*, rounds: FloatArray, delta: float, strength: str = strength, **setting: Any) -> Columns:
+            given = {rename.get(name, name): value for name, value in setting.items()}
+            found = [
+                bound(**given, delta=delta, rounds=int(count), strength=strength) if count else 0.0
+                for count in rounds.tolist()
+            ]
+            return {"epsilon": np.array(found, dtype=np.float64)}
+
+        register(
+            name=f"{protocol}-{short}" if protocol != "shuffle" else f"balle2020-shuffling-{short}",
+            citation="balle2020" if strength != "numerical" else "balle2020, kairouz2015",
+            theorem=theorem,
+            kind="upper",
+            label=f"balle2020, {words}",
+            needs=("eps0-LDP",),
+            note=note,
+            protocol=protocol,
+        )(compute)
+
+
+_enter("fixed-window", "Theorem 3.2 (A.4)", balle2020.fixed_window, {"slots": "m"})
+_enter("sliding-window", "Theorem 4.3 (A.4)", balle2020.sliding_window, {"slots": "m"})
+_enter("averaged-window", "Theorem 4.1 (A.5, A.6)", balle2020.averaging, {"slots": "m"})
+_enter("shuffle", "Theorem 5.1 (A.7)", balle2020.shuffling, {})
+
+
+@register(
+    name="shuffle-clones",
+    citation="feldman2022, doroshenko2022",
+    theorem="Theorem 3.1 of feldman2022",
+    kind="upper",
+    label="feldman2022, numerical",
+    needs=("eps0-LDP",),
+    note="The clones pair of all n reports, composed on a lattice.",
+    protocol="shuffle",
+)
+def _clones(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return clones.columns(n, n, eps0, rounds, delta, "feldman2022")
