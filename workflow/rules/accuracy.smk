@@ -52,7 +52,3 @@ rule plot_accuracy:
         "Drawing {wildcards.accuracy_paper} {wildcards.accuracy_figure}."
     script:
         "../scripts/plot_accuracy.py"
-
-
-# girgis2021 has figures of both kinds, and papers share the names of figures.
-ruleorder: plot_accuracy > plot_bounds

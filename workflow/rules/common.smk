@@ -41,14 +41,22 @@ CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
 
 
+def papers(figures):
+    """Papers, each followed by one of its own figures, so that a figure of another paper matches nothing."""
+    names = {}
+    for figure in figures:
+        names.setdefault(figure.paper, []).append(figure.name)
+    return "|".join(f"{paper}(?=/(?:{'|'.join(own)})[/.])" for paper, own in names.items())
+
+
 wildcard_constraints:
-    paper="|".join(sorted({figure.paper for figure in SETTINGS.bounds})),
+    paper=papers(SETTINGS.bounds),
     figure="|".join(sorted({figure.name for figure in SETTINGS.bounds})),
     panel="|".join(sorted({curve.panel for curve in SETTINGS.curves})),
     accountant="|".join(sorted({curve.accountant for curve in SETTINGS.curves})),
-    accuracy_paper="|".join(sorted({figure.paper for figure in SETTINGS.accuracy})),
-    accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.accuracy})),
-    accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.accuracy for panel in figure.panels})),
+    accuracy_paper=papers(SETTINGS.trained),
+    accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.trained})),
+    accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.trained for panel in figure.panels})),
     experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
     seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 

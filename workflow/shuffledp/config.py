@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,11 @@ class Utility:
         """Return the path of the result without its suffix."""
         return f"{results}/{self.paper}/{self.figure}/{self.panel}/privacy_utility"
 
+    def is_trained(self, results: str) -> bool:
+        """Return whether the histories of all seeds exist, with their records."""
+        runs = [Path(run) for run in self.experiment.runs(results)]
+        return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
+
     def product(self, results: str) -> Product:
         """Return the table as a product of the workflow."""
         runs = self.experiment.runs(results)
@@ -120,11 +125,6 @@ class AccuracyFigure:
     settings: Mapping[str, Any]
     panels: tuple[Utility, ...]
 
-    def is_trained(self, results: str) -> bool:
-        """Return whether the histories of all its runs exist, with their records."""
-        runs = [Path(run) for panel in self.panels for run in panel.experiment.runs(results)]
-        return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -145,8 +145,12 @@ class Settings:
 
     @property
     def trained(self) -> tuple[AccuracyFigure, ...]:
-        """The figures of accuracy whose runs are there."""
-        return tuple(figure for figure in self.accuracy if figure.is_trained(self.results))
+        """The figures of accuracy, each with the panels whose runs are there; none without a panel."""
+        found = [
+            replace(figure, panels=tuple(one for one in figure.panels if one.is_trained(self.results)))
+            for figure in self.accuracy
+        ]
+        return tuple(figure for figure in found if figure.panels)
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of that name.
@@ -174,12 +178,12 @@ class Settings:
         return _named(self.bounds, paper, name)
 
     def accuracy_figure(self, paper: str, name: str) -> AccuracyFigure:
-        """Return the figure of accuracy of that name.
+        """Return the figure of accuracy of that name, with the panels whose runs are there.
 
         Raises:
-            ValueError: the configuration has none.
+            ValueError: the configuration has none, or no run of it is there.
         """
-        return _named(self.accuracy, paper, name)
+        return _named(self.trained, paper, name)
 
 
 def _named(figures: Sequence[Any], paper: str, name: str) -> Any:

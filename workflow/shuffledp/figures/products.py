@@ -88,7 +88,7 @@ def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
         record=f"{stem}.json",
         parameters={
             "panels": [list(entry) for entry in paths.items()],
-            "titles": {name: panel["title"] for name, panel in figure.settings["panels"].items()},
+            "titles": {name: figure.settings["panels"][name]["title"] for name in paths},
             "curves": figure.settings["styles"],
             "x_scale": figure.settings["x_scale"],
             "x_limit": figure.settings["x_limit"],
