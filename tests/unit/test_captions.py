@@ -8,10 +8,12 @@ import jinja2
 import pytest
 import yaml
 
-from shuffledp import accountants, config, tables
+from shuffledp import accountants, config, files, tables
 from shuffledp.accountants.systems import answer
 from shuffledp.figures import products
 from shuffledp.figures.captions import render_caption, render_gallery, short
+from shuffledp.randomizers import constants
+from shuffledp.theory import girgis2021_convergence, step_size
 
 SHORT = [
     (0, "0"),
@@ -115,6 +117,23 @@ def test_a_misspelt_placeholder_is_an_error(tmp_path, shipped, placeholder):
         render_caption(template, {"caption": products.caption(shipped.bounds[0])})
 
 
+def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, root, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (figure,) = shipped.convergence
+    for seed, run in enumerate(shipped.trainings(figure.experiment)):
+        device = {"name": "CPU" if seed else "a large GPU"}
+        files.write_json(run.record, {"environment": {"device": device}})
+    about = products.convergence_caption(shipped, figure)
+    text = render_caption(root / "workflow/report/convergence.rst", {"caption": about})
+    for words in (
+        *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "4000 rounds"),
+        *("n = 1.1e4", "eps0 = 2", "delta = 1e-5", "d = 785", "L = 16", "D = 2", "mu = 0.01"),
+        *("trained on a large GPU and CPU.", "l2_hemisphere", *figure.settings["choices"]),
+    ):
+        assert words in text
+    assert document_of(text).astext()
+
+
 @pytest.mark.usefixtures("in_root")
 def test_tracked_gallery_is_current(root, shipped):
     product = products.gallery(shipped, root / "workflow/report")
@@ -123,15 +142,17 @@ def test_tracked_gallery_is_current(root, shipped):
     assert product.is_current()
 
 
+@pytest.mark.usefixtures("in_root")
 def test_gallery_is_a_page_with_every_figure(root, shipped):
+    drawn = [*shipped.bounds, *shipped.trained, *shipped.converged]
     page = root / shipped.figures / "README.rst"
     document = document_of(page.read_text(encoding="utf-8"))
     pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]
-    assert pictures == [f"{figure.paper}/{figure.name}.png" for figure in shipped.bounds]
+    assert pictures == [f"{figure.paper}/{figure.name}.png" for figure in drawn]
     for picture in pictures:
         assert (page.parent / picture).is_file()
     titles = [node.astext() for node in document.findall(lambda node: node.tagname == "title")]
-    assert titles == ["Figures", *(f"{figure.paper}, {figure.name}" for figure in shipped.bounds)]
+    assert titles == ["Figures", *(f"{figure.paper}, {figure.name}" for figure in drawn)]
 
 
 def test_caption_of_the_claims_is_a_page(root):
@@ -167,3 +188,22 @@ def test_figure_4_says_up_to_where_the_closed_form_holds(amplified):
     first_without = table.loc[~holds, "rounds"].min()
     assert last < first_without, "it holds up to a point and fails from there on"
     assert last / 1.3 < 2e4 < first_without * 1.3
+
+
+def test_what_the_caption_of_theorem3_says(root, shipped):
+    (figure,) = shipped.convergence
+    experiment = figure.experiment
+    if not figure.is_trained(str(root / shipped.results)):
+        pytest.skip("not trained")
+    read = [tables.read_table(root / path) for path in experiment.runs(shipped.results)]
+    asked = products.convergence(shipped, figure).parameters["theorem"]
+    bound = girgis2021_convergence(read[0]["round"].to_numpy(), **asked).excess_risk
+    largest = experiment.clip_norm * experiment.diameter
+    assert (bound > largest).all(), "the bound lies above L D"
+    for table in read:
+        assert table["round"].iloc[-1] == experiment.rounds
+        assert (table["excess_risk"] >= 0).all()
+        assert (table["excess_risk"] < bound / 100).all(), "by a wide margin"
+    setting = {"dimension": experiment.dimension, "eps0": experiment.eps0}
+    own = constants.hemisphere_scale(**setting) ** 2
+    assert step_size.local_variance(lipschitz=1, norm=2, **setting) / own == pytest.approx(9, rel=0.05)

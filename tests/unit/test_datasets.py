@@ -184,3 +184,27 @@ def test_generated_data_has_the_shapes_of_mnist_and_is_the_same_each_time():
     means = np.stack([first["train_images"][first["train_labels"] == label].mean(0) for label in range(10)])
     distances = ((first["test_images"][:, None] - means) ** 2).sum((2, 3))
     assert (distances.argmin(1) == first["test_labels"]).mean() > 0.5
+
+
+def test_digits_keep_their_images_alone(contents, tmp_path):
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    whole = datasets.load("mnist", root=tmp_path)
+    kinds, counts = np.unique(whole.train_labels, return_counts=True)
+    digits = kinds[:2][::-1].tolist()
+    found = datasets.load("mnist", root=tmp_path, digits=digits)
+    keep = np.isin(whole.train_labels, digits)
+    assert (found.train_images == whole.train_images[keep]).all()
+    assert found.train_labels.tolist() == [digits.index(label) for label in whole.train_labels[keep]]
+    assert len(found.test_labels) == np.isin(whole.test_labels, digits).sum()
+    with pytest.raises(
+        ValueError, match=rf"n must be at most {counts[:2].sum()}, the training images of mnist of"
+    ):
+        datasets.load("mnist", root=tmp_path, digits=digits, clients=int(counts[:2].sum()) + 1)
+
+
+@pytest.mark.parametrize("digits", [(3, 8), (1, 2, 3)])
+def test_generated_data_of_some_digits_are_as_many_as_asked_for(digits):
+    found = datasets.load("synthetic", clients=200, digits=digits)
+    assert found.train_images.shape == (200, 28, 28)
+    assert set(found.train_labels.tolist()) == set(range(len(digits)))

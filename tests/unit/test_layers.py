@@ -16,7 +16,7 @@ import shuffledp
 
 ROOT = Path(shuffledp.__file__).parent
 HEAVY = {"torch", "matplotlib", "snakemake", "jsonschema", "yaml"}
-PURE = ["checks", "numerics", "composition", "rdp", "closed_form"]
+PURE = ["checks", "numerics", "composition", "rdp", "closed_form", "theory"]
 # What knows the registry, or files, settings and pictures; the mathematics knows none of it.
 ABOVE = {
     "__main__",
@@ -169,7 +169,7 @@ def test_everything_public_is_documented(member):
 
 def offered():
     """The functions that users call: what the packages export, and composition."""
-    for part in ("rdp", "closed_form", "composition", "accountants"):
+    for part in ("rdp", "closed_form", "composition", "theory", "accountants"):
         loaded = importlib.import_module(f"shuffledp.{part}")
         names = getattr(loaded, "__all__", None) or [name for name, _ in public(loaded.__name__)]
         for name in names:
@@ -185,7 +185,7 @@ def test_what_users_call_documents_arguments_and_errors(function):
     assert not rest or "Args:" in rest or "Raises:" in rest
 
 
-@pytest.mark.parametrize("part", ["rdp", "closed_form", "accountants"])
+@pytest.mark.parametrize("part", ["rdp", "closed_form", "theory", "accountants"])
 def test_what_a_package_offers_exists(part):
     loaded = importlib.import_module(f"shuffledp.{part}")
     for name in loaded.__all__:

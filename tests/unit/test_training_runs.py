@@ -1,15 +1,19 @@
 """Runs: what an experiment may be, checkpoints, and a kill in the middle of an epoch."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from shuffledp import config
+from shuffledp.theory import girgis2021_convergence
+from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
 
 GOOD = {
@@ -56,6 +60,12 @@ def test_an_experiment_counts_its_rounds():
         ({"epochs": (0, 1)}, "epochs must be"),
         ({"aggregate": "clt"}, "aggregate 'clt' is for l2 randomisers"),
         ({"projection": -1.0}, "projection must be"),
+        ({"digits": (3,)}, "digits must be two or more different ones"),
+        ({"digits": (3, 3)}, "digits must be two or more different ones"),
+        ({"digits": (3, 10)}, "digits must be two or more different ones"),
+        ({"model": "logistic_binary"}, "digits must be two for model 'logistic_binary'"),
+        ({"schedule": "cosine"}, "schedule must be one of"),
+        ({"schedule": "girgis2021-theorem3"}, "needs a convex loss .* a projection, an l2 randomiser"),
         ({"delta": 2.0}, "delta must"),
     ],
 )
@@ -70,6 +80,39 @@ def test_what_decides_a_run():
     assert experiment(eps0=2).parameters(0) != base
     assert experiment().parameters(1) != base
     assert Experiment.from_parameters("tiny", base) == experiment()
+
+
+THEOREM3 = {
+    "model": "logistic_binary",
+    "digits": (3, 8),
+    "randomizer": "l2_hemisphere",
+    "clip": "norm",
+    "clip_norm": 20.0,
+    "projection": 1.0,
+    "regularization": 0.01,
+    "schedule": "girgis2021-theorem3",
+    "learning_rates": (1.0, 0.5),
+}
+
+
+def test_steps_of_theorem_3():
+    found = experiment(**THEOREM3)
+    stated = girgis2021_convergence(10, n=600, delta=1e-5, diameter=2, **found.theorem3)
+    assert found.step(0) == pytest.approx(stated.first_step)
+    assert found.step(3) == pytest.approx(stated.first_step / 2)
+    assert found.step(8) == pytest.approx(0.5 * stated.first_step / 3), "the second stretch halves them"
+    assert Experiment.from_parameters("tiny", found.parameters(0)) == found
+    plain = experiment()
+    assert [plain.step(index) for index in (0, 5, 6, 17)] == [0.3, 0.3, 0.1, 0.1]
+
+
+def test_costs_are_those_of_the_readme(root, shipped):
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (\d+) \|$", readme, re.MULTILINE)
+    assert [name for name, _, _ in rows] == [entry.name for entry in shipped.experiments]
+    for entry, (_, runs, minutes) in zip(shipped.experiments, rows, strict=True):
+        assert int(runs) == entry.seeds
+        assert entry.seeds * core_seconds(entry) / 60 == pytest.approx(int(minutes), rel=0.5)
 
 
 def test_the_shipped_experiments(shipped):
@@ -145,6 +188,42 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
     checkpoint.write_bytes(b"PK half a file")
     with pytest.raises(ValueError, match=r"run\.pt is no checkpoint .*delete it"):
         module.train(setting, seed=0, data=data, checkpoint=checkpoint)
+
+
+def test_excess_risk_is_a_column_of_runs_by_theorem_3(tmp_path):
+    module = runs()
+    setting = experiment(**THEOREM3)
+    data = module.load(setting, root=None, on=module.device("cpu"))
+    assert set(data.train_labels.tolist()) == {0, 1}
+    history = module.train(setting, seed=0, data=data)
+    assert all(row["excess_risk"] > 0 for row in history)
+    short = experiment(**{**THEOREM3, "clip_norm": 1.0})
+    with pytest.raises(ValueError, match=r"clip_norm must be at least 1\d\."):
+        module.train(short, seed=0, data=data)
+
+
+def test_the_gaussian_limit_learns_as_the_sum_does():
+    """Accuracies of two ways to draw the same law differ by no more than those of two seeds do."""
+    module = runs()
+    accuracy = {}
+    for aggregate in ("sum", "clt"):
+        setting = experiment(
+            **NORM,
+            model="logistic",
+            aggregate=aggregate,
+            n=2000,
+            k=500,
+            clip_norm=1.0,
+            eps0=4.0,
+            epochs=(3, 3),
+            learning_rates=(0.3, 0.1),
+        )
+        data = module.load(setting, root=None, on=module.device("cpu"))
+        ends = [module.train(setting, seed=seed, data=data)[-1]["test_accuracy"] for seed in range(6)]
+        accuracy[aggregate] = np.array(ends)
+    assert accuracy["sum"].mean() > 0.3, "it learns, where guessing has a tenth"
+    noise = np.sqrt(sum(each.var(ddof=1) / each.size for each in accuracy.values()))
+    assert abs(accuracy["sum"].mean() - accuracy["clt"].mean()) < 4 * noise
 
 
 def test_devices():

@@ -11,14 +11,24 @@ from shuffledp.ledger import products as ledger_products
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])
 TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in SETTINGS.experiments}
+# Figures of training are drawn once their experiments are trained.
+ACCURACY, CONVERGENCE = (
+    [figure for figure in kind if figure.is_trained(str(ROOT / SETTINGS.results))]
+    for kind in (SETTINGS.accuracy, SETTINGS.convergence)
+)
+FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE]
+JOINED = [panel for figure in ACCURACY for panel in figure.panels]
+RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
 IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
 
 
 def _products():
     yield from (curve.product(SETTINGS.results) for curve in SETTINGS.curves)
     yield from (figure_products.bounds(SETTINGS, figure) for figure in SETTINGS.bounds)
-    for runs in TRAININGS.values():
-        yield from (run for run in runs if (ROOT / run.record).exists())
+    yield from RUNS
+    yield from (panel.product(SETTINGS.results) for panel in JOINED)
+    yield from (figure_products.accuracy(SETTINGS, figure) for figure in ACCURACY)
+    yield from (figure_products.convergence(SETTINGS, figure) for figure in CONVERGENCE)
     yield ledger_products.claims(SETTINGS)
     yield schema.key_page()
 
@@ -48,7 +58,9 @@ def test_every_tracked_table_has_a_record(tracked_results):
 
 def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
     expected = {
-        f"{curve.stem(SETTINGS.results)}.{form}" for curve in SETTINGS.curves for form in ("csv", "json")
+        f"{one.stem(SETTINGS.results)}.{form}"
+        for one in (*SETTINGS.curves, *JOINED)
+        for form in ("csv", "json")
     }
     expected |= {"results/claims.csv", "results/claims.json"}
     trained = {name for name in tracked_results if name.startswith("results/training/")}
@@ -64,7 +76,7 @@ def test_figures_are_those_of_the_configuration_and_no_others(tracked):
     figures = {name for name in tracked if name.startswith("figures/")}
     expected = {
         f"figures/{figure.paper}/{figure.name}.{form}"
-        for figure in SETTINGS.bounds
+        for figure in FIGURES
         for form in ("pdf", "png", "json")
     }
     assert figures == expected | {"figures/README.rst", "figures/README.json"}
@@ -81,6 +93,15 @@ def test_record_of_a_curve_says_who_computed_it(curve):
 
 
 @pytest.mark.usefixtures("in_root")
-@pytest.mark.parametrize("figure", SETTINGS.bounds, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.record)
+def test_record_of_a_run_says_where_it_was_trained(run):
+    environment = files.read_json(run.record)["environment"]
+    assert environment["versions"].keys() >= {"torch", "numpy"}
+    assert environment["device"].keys() == {"type", "name", "threads"}
+    assert 0 < environment["training_seconds"] <= environment["seconds"]
+
+
+@pytest.mark.usefixtures("in_root")
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_record_of_a_figure_is_the_same_wherever_it_is_drawn(figure):
     assert "environment" not in files.read_json(f"figures/{figure.paper}/{figure.name}.json")

@@ -1,16 +1,19 @@
 """Training through the workflow: never on the way to something else, and not for what is there."""
 
 import os
+import shutil
 import time
 
 import pytest
 
 from shuffledp import config, files, provenance, tables
+from shuffledp.training.experiment import THEOREM3
 
 from .clone import SMOKE
 
 DRAWN = "workflow/shuffledp/randomizers/linf_coordinate.py"
 COLUMNS = ["epoch", "round", "test_accuracy", "train_loss", "seconds"]
+EXCESS = "excess_risk"
 
 
 @pytest.fixture
@@ -27,12 +30,18 @@ def trained(clone, monkeypatch):
     return clone, runs
 
 
-def test_results_that_are_missing_are_made_only_if_asked_for(clone, shipped):
-    for folder in (clone.path / "results/training").glob("*"):
-        for path in folder.iterdir():
-            path.unlink()
-    assert clone.plan().jobs == {}
-    assert clone.plan("all_figures", "--forcerun", "plot_bounds").jobs.keys() == {"plot_bounds"}
+@pytest.fixture
+def untrained(clone):
+    """A clone without results of training, nor what follows from them."""
+    shutil.rmtree(clone.path / "results/training", ignore_errors=True)
+    clone.run("--cores", "1", "figures/README.rst")
+    return clone
+
+
+def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
+    clone = untrained
+    for arguments in ((), ("all_figures", "--forcerun", "plot_bounds")):
+        assert not clone.plan(*arguments).jobs.keys() & {"train", "fetch_mnist", "plot_convergence"}
     asked = clone.plan("all_trainings").jobs
     assert asked == {"fetch_mnist": 1, "train": sum(entry.seeds for entry in shipped.experiments)}
     assert clone.plan("results/training/girgis2021-nonprivate/seed0.csv").jobs == {
@@ -76,7 +85,8 @@ def test_smoke_training(clone, root):
     for experiment in settings.experiments:
         (product,) = settings.trainings(experiment)
         table = tables.read_table(clone.path / product.outputs[0])
-        assert table.columns.tolist() == COLUMNS
+        excess = [EXCESS] if experiment.schedule == THEOREM3 else []
+        assert table.columns.tolist() == COLUMNS + excess
         assert table["epoch"].tolist() == list(range(1, experiment.total_epochs + 1))
         assert table["round"].iloc[-1] == experiment.rounds
         assert f"{experiment.name} seed 0: epoch {experiment.total_epochs}/" in run.stderr
@@ -86,3 +96,10 @@ def test_smoke_training(clone, root):
     again = clone.plan("all_trainings", *SMOKE)
     assert again.jobs == {}
     assert not list((clone.path / "resources/checkpoints").glob("*")), "kept only while a run is under way"
+    # what is trained is drawn with the other figures
+    assert clone.plan("all_figures", *SMOKE).jobs["plot_convergence"] == len(settings.convergence)
+    figure = "figures/smoke/girgis2021/theorem3"
+    drawn = clone.run("--cores", "1", f"{figure}.pdf", *SMOKE)
+    assert drawn.status == 0, drawn.output
+    assert drawn.jobs == {"plot_convergence": 1}
+    assert (clone.path / f"{figure}.png").read_bytes().startswith(b"\x89PNG")

@@ -33,11 +33,14 @@ for figure in SETTINGS.trained:
     for panel in figure.panels:
         CATALOGUE.add("results", panel.product(RESULTS))
     CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
+for figure in SETTINGS.converged:
+    CATALOGUE.add("figures", figure_products.convergence(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
+RUNS = {run for experiment in SETTINGS.experiments for run in experiment.runs(RESULTS)}
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
 
 
@@ -57,6 +60,8 @@ wildcard_constraints:
     accuracy_paper=papers(SETTINGS.trained),
     accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.trained})),
     accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.trained for panel in figure.panels})),
+    convergence_paper=papers(SETTINGS.convergence),
+    convergence_figure="|".join(sorted({figure.name for figure in SETTINGS.convergence})),
     experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
     seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -67,8 +72,10 @@ def request(record):
 
 
 def cached(paths):
-    """Inputs whose content is what the configuration asks for are as old as can be; others will be made."""
-    return [ancient(path) if CATALOGUE.is_current(path) else path for path in paths]
+    """Inputs whose content is what the configuration asks for are as old as can be; others will be made, but
+    for runs: one that is out of date is read as it is, and trained again only if asked for."""
+    wanted = [path for path in paths if CATALOGUE.is_current(path) or path not in RUNS]
+    return [ancient(path) if CATALOGUE.is_current(path) else path for path in wanted]
 
 
 def data_of(wildcards):
@@ -96,11 +103,15 @@ def accuracy_figure_of(wildcards):
     return SETTINGS.accuracy_figure(wildcards.accuracy_paper, wildcards.accuracy_figure)
 
 
+def runs_behind(experiment):
+    """What a figure reads; a run that is out of date is read as it is, and trained again only if asked for."""
+    return [ancient(run) for run in experiment.runs(RESULTS) if CATALOGUE.is_current(run)]
+
+
 def runs_of(wildcards):
-    """The runs behind a table; one that is out of date is read as it is, and trained again only if asked for."""
     panels = accuracy_figure_of(wildcards).panels
     panel = next(panel for panel in panels if panel.panel == wildcards.accuracy_panel)
-    return [ancient(run) for run in panel.experiment.runs(RESULTS) if CATALOGUE.is_current(run)]
+    return runs_behind(panel.experiment)
 
 
 def joined_tables(wildcards):
@@ -109,6 +120,18 @@ def joined_tables(wildcards):
 
 def accuracy_caption_of(wildcards):
     return figure_products.accuracy_caption(SETTINGS, accuracy_figure_of(wildcards))
+
+
+def convergence_figure_of(wildcards):
+    return SETTINGS.convergence_figure(wildcards.convergence_paper, wildcards.convergence_figure)
+
+
+def converged_runs(wildcards):
+    return runs_behind(convergence_figure_of(wildcards).experiment)
+
+
+def convergence_caption_of(wildcards):
+    return figure_products.convergence_caption(SETTINGS, convergence_figure_of(wildcards))
 
 
 def summary():

@@ -20,7 +20,7 @@ from shuffledp import accountants
 from shuffledp.accountants.systems import variables
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
-from shuffledp.training.experiment import Experiment
+from shuffledp.training.experiment import THEOREM3, Experiment
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
@@ -94,8 +94,7 @@ class Utility:
 
     def is_trained(self, results: str) -> bool:
         """Return whether the histories of all seeds exist, with their records."""
-        runs = [Path(run) for run in self.experiment.runs(results)]
-        return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
+        return _is_trained(self.experiment, results)
 
     def product(self, results: str) -> Product:
         """Return the table as a product of the workflow."""
@@ -127,6 +126,25 @@ class AccuracyFigure:
 
 
 @dataclass(frozen=True)
+class Convergence:
+    """One figure of excess risk against Theorem 3 of girgis2021."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
+    experiment: Experiment
+
+    def is_trained(self, results: str) -> bool:
+        """Return whether the histories of all its runs exist, with their records."""
+        return _is_trained(self.experiment, results)
+
+
+def _is_trained(experiment: Experiment, results: str) -> bool:
+    runs = [Path(run) for run in experiment.runs(results)]
+    return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
+
+
+@dataclass(frozen=True)
 class Settings:
     """The resolved configuration."""
 
@@ -135,6 +153,7 @@ class Settings:
     readme: str
     bounds: tuple[Figure, ...]
     accuracy: tuple[AccuracyFigure, ...] = ()
+    convergence: tuple[Convergence, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     data_root: str | None = None
 
@@ -151,6 +170,11 @@ class Settings:
             for figure in self.accuracy
         ]
         return tuple(figure for figure in found if figure.panels)
+
+    @property
+    def converged(self) -> tuple[Convergence, ...]:
+        """The figures of excess risk whose runs are there."""
+        return tuple(figure for figure in self.convergence if figure.is_trained(self.results))
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of that name.
@@ -184,6 +208,14 @@ class Settings:
             ValueError: the configuration has none, or no run of it is there.
         """
         return _named(self.trained, paper, name)
+
+    def convergence_figure(self, paper: str, name: str) -> Convergence:
+        """Return the figure of excess risk of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        return _named(self.convergence, paper, name)
 
 
 def _named(figures: Sequence[Any], paper: str, name: str) -> Any:
@@ -259,8 +291,18 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         for paper, by_name in data.get("accuracy", {}).items()
         for name, figure in by_name.items()
     )
+    convergence = tuple(
+        _convergence(paper, name, figure, experiments, files)
+        for paper, by_name in data.get("convergence", {}).items()
+        for name, figure in by_name.items()
+    )
     return Settings(
-        **data["paths"], bounds=figures, accuracy=accuracy, experiments=experiments, data_root=root
+        **data["paths"],
+        bounds=figures,
+        accuracy=accuracy,
+        convergence=convergence,
+        experiments=experiments,
+        data_root=root,
     )
 
 
@@ -335,7 +377,7 @@ def _line(path: Sequence[str], name: str) -> int | None:
 
 def _experiment(name: str, setting: dict[str, Any], files: Sequence[str]) -> Experiment:
     at = ["training", "experiments", name]
-    lists = {key: tuple(setting[key]) for key in ("epochs", "learning_rates")}
+    lists = {key: tuple(value) for key, value in setting.items() if isinstance(value, list)}
     try:
         return Experiment(name=name, **{**setting, **lists})
     except ValueError as error:
@@ -372,6 +414,22 @@ def _accuracy(
             )
         panels.append(Utility(paper, name, label, experiment, tuple(figure["curves"])))
     return AccuracyFigure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(panels))
+
+
+def _convergence(
+    paper: str, name: str, figure: dict[str, Any], experiments: Sequence[Experiment], files: Sequence[str]
+) -> Convergence:
+    fitting = {
+        entry.name: entry for entry in experiments if entry.schedule == THEOREM3 and entry.delta is not None
+    }
+    figure.setdefault("choices", [])
+    if figure["experiment"] not in fitting:
+        raise ValueError(
+            f"configuration: experiment must be one with schedule {THEOREM3!r} and a delta "
+            f"({', '.join(fitting)}), got {figure['experiment']!r} "
+            f"(at {_where(['convergence', paper, name, 'experiment'], files)})"
+        )
+    return Convergence(paper, name, figure, fitting[figure["experiment"]])
 
 
 def _looks(names: Sequence[str], styles: dict[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from shuffledp import accountants, files
 from shuffledp.accountants.systems import answer
-from shuffledp.config import AccuracyFigure, Figure, Settings
+from shuffledp.config import AccuracyFigure, Convergence, Figure, Settings
 from shuffledp.figures.captions import render_caption, short
 from shuffledp.provenance import Product
+from shuffledp.training.experiment import Experiment
 
 
 def bounds(settings: Settings, figure: Figure) -> Product:
@@ -99,10 +100,15 @@ def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
     )
 
 
-_DATA = {
-    "mnist": "MNIST, accuracy on its 10,000 test images",
-    "synthetic": "generated images, of no meaning",
-}
+_DATA = {"mnist": "MNIST", "synthetic": "generated images, of no meaning"}
+_TESTED = {"mnist": ", accuracy on its 10,000 test images", "synthetic": ""}
+
+
+def _devices(settings: Settings, experiment: Experiment) -> str:
+    """Return in words what an experiment was trained on, as its runs record it."""
+    records = [files.read_json(Path(run).with_suffix(".json")) for run in experiment.runs(settings.results)]
+    devices = [record.get("environment", {}).get("device", {}).get("name", "?") for record in records]
+    return " and ".join(dict.fromkeys(devices))
 
 
 def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, Any]:
@@ -110,9 +116,6 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
     panels = []
     for panel in figure.panels:
         experiment = panel.experiment
-        runs = experiment.runs(settings.results)
-        records = [files.read_json(Path(run).with_suffix(".json")) for run in runs]
-        devices = [record.get("environment", {}).get("device", {}).get("name", "?") for record in records]
         words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer", "clip")]
         numbers = ("n", "k", "clip_norm", "eps0", "delta")
         words += [f"{key} = {short(getattr(experiment, key))}" for key in numbers]
@@ -126,34 +129,83 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
                 "setting": ", ".join(words),
                 "rounds": experiment.rounds,
                 "seeds": experiment.seeds,
-                "data": _DATA[experiment.data],
-                "device": " and ".join(dict.fromkeys(devices)),
+                "data": _DATA[experiment.data] + _TESTED[experiment.data],
+                "device": _devices(settings, experiment),
             }
         )
     return {**_described(figure), "panels": panels}
 
 
+def convergence(settings: Settings, figure: Convergence) -> Product:
+    """Return a figure of excess risk as a product."""
+    experiment = figure.experiment
+    runs = experiment.runs(settings.results)
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters={
+            "runs": list(runs),
+            "theorem": {
+                **experiment.theorem3,
+                "n": experiment.n,
+                "delta": experiment.delta,
+                "diameter": experiment.diameter,
+            },
+        },
+        modules=("shuffledp.figures.convergence", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=runs,
+    )
+
+
+def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, Any]:
+    """Return what the caption's template is told: the configuration, and the devices that the runs record."""
+    experiment = figure.experiment
+    numbers = {
+        "n": experiment.n,
+        "k": experiment.k,
+        "eps0": experiment.eps0,
+        "delta": experiment.delta,
+        "d": experiment.dimension,
+        "L": experiment.clip_norm,
+        "D": experiment.diameter,
+        "mu": experiment.regularization,
+    }
+    words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer")]
+    words += [f"{key} = {short(value)}" for key, value in numbers.items()]
+    digits = f", digits {' and '.join(map(str, experiment.digits))} alone" if experiment.digits else ""
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+        "experiment": experiment.name,
+        "setting": ", ".join(words),
+        "rounds": experiment.rounds,
+        "seeds": experiment.seeds,
+        "data": f"{_DATA[experiment.data]}{digits}",
+        "device": _devices(settings, experiment),
+    }
+
+
 def gallery(settings: Settings, templates: Path) -> Product:
     """Return the page of figures and captions as a product."""
-    entries = [
-        (
-            f"{figure.paper}, {figure.name}",
-            f"{figure.paper}/{figure.name}.png",
-            render_caption(templates / "bounds.rst", {"caption": caption(figure)}),
-        )
-        for figure in settings.bounds
+    pages = [(figure, "bounds.rst", caption(figure)) for figure in settings.bounds]
+    pages += [(figure, "accuracy.rst", accuracy_caption(settings, figure)) for figure in settings.trained]
+    pages += [
+        (figure, "convergence.rst", convergence_caption(settings, figure)) for figure in settings.converged
     ]
-    entries += [
-        (
+    entries = [
+        [
             f"{figure.paper}, {figure.name}",
             f"{figure.paper}/{figure.name}.png",
-            render_caption(templates / "accuracy.rst", {"caption": accuracy_caption(settings, figure)}),
-        )
-        for figure in settings.trained
+            render_caption(templates / template, {"caption": about}),
+        ]
+        for figure, template, about in pages
     ]
     return Product(
         record=f"{settings.figures}/README.json",
-        parameters={"entries": [list(entry) for entry in entries]},
+        parameters={"entries": entries},
         modules=("shuffledp.figures.captions",),
         outputs=(f"{settings.figures}/README.rst",),
     )

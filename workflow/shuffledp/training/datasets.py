@@ -46,13 +46,21 @@ class Dataset:
     test_labels: NDArray[np.uint8]
 
 
-def load(name: str, *, root: Path | str | None = None, clients: int | None = None) -> Dataset:
+def load(
+    name: str,
+    *,
+    root: Path | str | None = None,
+    clients: int | None = None,
+    digits: Sequence[int] = (),
+) -> Dataset:
     """Return a data set.
 
     Args:
         name: "mnist" or "synthetic".
         root: folder of the MNIST files; ``mnist_root`` decides if None.
         clients: how many training images are needed; None for all.
+        digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
+            for all ten.
 
     Raises:
         ValueError: the data set has fewer training images than clients, or is not to be had, or a file is
@@ -61,13 +69,34 @@ def load(name: str, *, root: Path | str | None = None, clients: int | None = Non
     if name == "synthetic":
         from shuffledp.training import synthetic
 
-        return Dataset(**synthetic.generate(train=clients or 60_000, test=max((clients or 60_000) // 6, 100)))
-    data = read_mnist(mnist(root))
+        count = clients or 60_000
+        if digits:  # enough of them, where each digit is as frequent as any other
+            count = 2 * count * 10 // len(digits) + 100
+        data = Dataset(**synthetic.generate(train=count, test=max(count // 6, 100)))
+    else:
+        data = read_mnist(mnist(root))
+    if digits:
+        data = _only(data, digits)
     available = data.train_images.shape[0]
     if clients is not None and clients > available:
-        raise ValueError(f"n must be at most {available}, the training images of {name}, got {clients}")
+        which = f" of {', '.join(map(str, digits))}" if digits else ""
+        raise ValueError(
+            f"n must be at most {available}, the training images of {name}{which}, got {clients}"
+        )
     train = slice(clients)
     return Dataset(data.train_images[train], data.train_labels[train], data.test_images, data.test_labels)
+
+
+def _only(data: Dataset, digits: Sequence[int]) -> Dataset:
+    label = np.full(10, 255, dtype=np.uint8)
+    label[list(digits)] = np.arange(len(digits))
+    train, test = (np.isin(labels, digits) for labels in (data.train_labels, data.test_labels))
+    return Dataset(
+        data.train_images[train],
+        label[data.train_labels[train]],
+        data.test_images[test],
+        label[data.test_labels[test]],
+    )
 
 
 def mnist_root(root: Path | str | None = None) -> Path:

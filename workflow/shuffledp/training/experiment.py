@@ -10,14 +10,22 @@ from typing import Any
 from shuffledp import checks
 from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
+from shuffledp.theory import step_size
 
 DATA = ("mnist", "synthetic")
 # Networks, the modules of this package that define them, and their numbers of parameters.
-MODELS = {"mnist_cnn_16": "mnist_cnn", "mnist_cnn_32": "mnist_cnn", "logistic": "logistic"}
-DIMENSIONS = {"mnist_cnn_16": 13_706, "mnist_cnn_32": 26_010, "logistic": 7_850}
+MODELS = {
+    "mnist_cnn_16": "mnist_cnn",
+    "mnist_cnn_32": "mnist_cnn",
+    "logistic": "logistic",
+    "logistic_binary": "logistic",
+}
+DIMENSIONS = {"mnist_cnn_16": 13_706, "mnist_cnn_32": 26_010, "logistic": 7_850, "logistic_binary": 785}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
 NONE = "none"
+CONSTANT, THEOREM3 = "constant", "girgis2021-theorem3"
+SCHEDULES = (CONSTANT, THEOREM3)
 
 # SHA-256 of the uncompressed idx files.
 MNIST_SHA256 = {
@@ -26,6 +34,8 @@ MNIST_SHA256 = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
+
+_LISTS = ("epochs", "learning_rates", "digits")
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,9 @@ class Experiment:
         name: by which the command line and the results know it.
         data: "mnist" or "synthetic".
         model: a network of ``training.models``.
-        n: number of clients; client i holds training image i.
+        digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
+            for all ten.
+        n: number of clients; client i holds training image i (of those kept).
         k: clients per round.
         randomizer: one of ``randomizers.registry.NAMES``, or "none" for plain SGD.
         clip: "coordinate" or "norm"; "none" without a randomiser.
@@ -46,6 +58,8 @@ class Experiment:
         delta: for the accounting; training does not depend on it.
         epochs: lengths of the stretches of the learning rate; an epoch is n // k rounds.
         learning_rates: one a stretch.
+        schedule: "constant" within a stretch, or "girgis2021-theorem3": the step sizes D/(G sqrt t) of that
+            theorem, times the learning rate.
         seeds: how many runs: seeds 0, 1, ...
         aggregate: "sum" of messages, or "clt" for its Gaussian limit (l_2 randomisers).
         projection: radius of the l_2 ball that theta is projected to, or None.
@@ -69,6 +83,8 @@ class Experiment:
     aggregate: str = "sum"
     projection: float | None = None
     regularization: float = 0.0
+    digits: tuple[int, ...] = ()
+    schedule: str = CONSTANT
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)
@@ -91,6 +107,8 @@ class Experiment:
         if self.delta is not None:
             checks.probability("delta", self.delta)
         self._check_randomizer()
+        self._check_digits()
+        self._check_schedule()
         numbers = {"n": n, "k": k, "epochs": epochs, "learning_rates": rates, "seeds": int(self.seeds)}
         for field in ("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"):
             value = getattr(self, field)
@@ -122,6 +140,27 @@ class Experiment:
             if value is not None and checks.real(field, value) <= 0:
                 raise ValueError(f"{field} must be a finite number > 0, got {value!r}")
 
+    def _check_digits(self) -> None:
+        digits = tuple(self.digits)
+        if len(set(digits)) != len(digits) or not set(digits) <= set(range(10)) or len(digits) == 1:
+            raise ValueError(f"digits must be two or more different ones of 0 to 9, got {digits}")
+        if self.model == "logistic_binary" and len(digits) != 2:
+            raise ValueError(f"digits must be two for model 'logistic_binary', got {digits}")
+        object.__setattr__(self, "digits", tuple(int(digit) for digit in digits))
+
+    def _check_schedule(self) -> None:
+        checks.choice("schedule", self.schedule, SCHEDULES)
+        if self.schedule != THEOREM3:
+            return
+        wanted = {
+            "a convex loss (model 'logistic_binary')": self.model == "logistic_binary",
+            "a projection": self.projection is not None,
+            "an l2 randomiser": self.randomizer.startswith("l2_"),
+        }
+        lacking = [name for name, there in wanted.items() if not there]
+        if lacking:
+            raise ValueError(f"schedule {THEOREM3!r} needs {', '.join(lacking)}")
+
     @property
     def dimension(self) -> int:
         """Number of parameters d."""
@@ -147,6 +186,31 @@ class Experiment:
         ends = accumulate(self.epochs)
         return next(rate for end, rate in zip(ends, self.learning_rates, strict=True) if epoch <= end)
 
+    @property
+    def theorem3(self) -> dict[str, Any]:
+        """What the constants of Theorem 3 of girgis2021 take of an experiment with its schedule: k, eps0,
+        dimension, lipschitz (the clip norm, which no gradient exceeds there) and norm."""
+        return {
+            "k": self.k,
+            "eps0": self.eps0,
+            "dimension": self.dimension,
+            "lipschitz": self.clip_norm,
+            "norm": 2.0,
+        }
+
+    @property
+    def diameter(self) -> float:
+        """D, of the ball that theta is projected to; for an experiment with a projection."""
+        return 2 * self.projection
+
+    def step(self, index: int) -> float:
+        """Return the step size of a round, counted from 0."""
+        rate = self.rate(index // self.rounds_per_epoch + 1)
+        if self.schedule == CONSTANT:
+            return rate
+        moment = step_size.second_moment(**self.theorem3)
+        return rate * step_size.step(index + 1, diameter=self.diameter, moment=moment)
+
     def parameters(self, seed: int) -> dict[str, Any]:
         """Return what decides the numbers of one run, apart from code: JSON values.
 
@@ -158,7 +222,7 @@ class Experiment:
             for key, value in asdict(self).items()
             if key not in ("name", "seeds", "delta") and value != defaults[key]
         }
-        setting |= {"epochs": list(self.epochs), "learning_rates": list(self.learning_rates)}
+        setting |= {key: list(setting[key]) for key in _LISTS if key in setting}
         sums = MNIST_SHA256 if self.data == "mnist" else {}
         return {"experiment": setting, "seed": seed, "sha256": dict(sums)}
 
@@ -166,7 +230,7 @@ class Experiment:
     def from_parameters(cls, name: str, parameters: Mapping[str, Any]) -> Experiment:
         """Return the experiment that ``parameters`` gave these of."""
         setting = dict(parameters["experiment"])
-        setting |= {key: tuple(setting[key]) for key in ("epochs", "learning_rates")}
+        setting |= {key: tuple(setting[key]) for key in _LISTS if key in setting}
         return cls(name=name, **setting)
 
     def folder(self, results: str) -> str:
@@ -184,6 +248,8 @@ class Experiment:
             modules.append(f"shuffledp.randomizers.{self.randomizer}")
         if self.aggregate == "clt":
             modules.append("shuffledp.randomizers.clt")
+        if self.schedule == THEOREM3:
+            modules += ["shuffledp.training.convex", "shuffledp.theory.step_size"]
         if self.data == "synthetic":
             modules.append("shuffledp.training.synthetic")
         return Product(

@@ -13,6 +13,7 @@ _MODELS: dict[str, Callable[..., nn.Sequential]] = {
     "mnist_cnn_16": partial(mnist_cnn.create, filters=16),
     "mnist_cnn_32": partial(mnist_cnn.create, filters=32),
     "logistic": logistic.create,
+    "logistic_binary": logistic.create_binary,
 }
 NAMES = tuple(_MODELS)
 
