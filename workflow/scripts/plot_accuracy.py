@@ -6,7 +6,7 @@ with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
     figure = draw_accuracy(
         {name: tables.read_table(path) for name, path in asked["panels"]},
         titles=asked["titles"],
-        curves=asked["curves"],
+        curves=dict(asked["curves"]),
         x_scale=asked["x_scale"],
         x_limit=asked["x_limit"],
     )

@@ -90,7 +90,7 @@ def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
         parameters={
             "panels": [list(entry) for entry in paths.items()],
             "titles": {name: figure.settings["panels"][name]["title"] for name in paths},
-            "curves": figure.settings["styles"],
+            "curves": [list(entry) for entry in figure.settings["styles"].items()],
             "x_scale": figure.settings["x_scale"],
             "x_limit": figure.settings["x_limit"],
         },
