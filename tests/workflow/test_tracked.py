@@ -1,5 +1,6 @@
 """What is tracked under results/ and figures/ is what the tracked code and configuration give."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])
 TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in SETTINGS.experiments}
 # Figures of training are drawn once their experiments are trained.
-ACCURACY, CONVERGENCE = (
-    [figure for figure in kind if figure.is_trained(str(ROOT / SETTINGS.results))]
-    for kind in (SETTINGS.accuracy, SETTINGS.convergence)
-)
+_HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
+ACCURACY, CONVERGENCE = _HERE.trained, _HERE.converged
 FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE]
 JOINED = [panel for figure in ACCURACY for panel in figure.panels]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
