@@ -10,6 +10,8 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 DRAWING := plot_bounds plot_accuracy plot_convergence
 # Rules that time, each into the table of its name.
 TIMING := benchmark_accountants benchmark_numerical_accounting
+# Training too where a target that brings torch was made before.
+TIMING += $(if $(wildcard $(VENV)/.with-train $(VENV)/.with-test),benchmark_training)
 
 help: ## Say what there is
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -49,8 +51,8 @@ lint: $(VENV)/.with-lint ## Check style: ruff, snakefmt, snakemake --lint
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/snakemake --lint
 
-bench: $(VENV)/.with-figures ## Time the accountants into results/benchmarks/ (two minutes)
-	$(BIN)/snakemake --cores 1 all_benchmarks --forcerun $(TIMING)
+bench: $(VENV)/.with-figures ## Time the accountants, and training if torch is there, into results/benchmarks/ (two minutes)
+	$(BIN)/snakemake --cores 1 $(TIMING:benchmark_%=results/benchmarks/%.csv) --forcerun $(TIMING)
 	@for rule in $(TIMING); do column -s, -t results/benchmarks/$${rule#benchmark_}.csv || exit; done
 
 report: $(VENV)/.with-figures ## One HTML file with all figures, captions and the ledger

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import shuffledp
 from shuffledp import accountants, calibration, cli
 from shuffledp.accountants import registry
+from shuffledp.training.costs import core_seconds
+from shuffledp.training.experiment import MNIST_SHA256
 
 SYSTEM = {"--clients": "1e4", "--per-round": "1e2"}
 EPSILON = {**SYSTEM, "--eps0": "1", "--rounds": "2e2", "--delta": "1e-6"}
@@ -422,6 +424,81 @@ def test_no_command_gets_help():
     result = run(expect=2)
     assert result.stdout == ""
     assert "Commands:" in result.stderr
+
+
+# --- train
+
+
+@pytest.fixture
+def shipped_folder(root, monkeypatch):
+    """Where the shipped configuration is found."""
+    monkeypatch.chdir(root)
+
+
+@pytest.mark.usefixtures("shipped_folder")
+def test_train_lists_the_experiments_and_what_they_cost(shipped):
+    lines = shown("train", "--list").splitlines()
+    assert lines[0].split()[0] == "experiment"
+    rows = {line.split()[0]: line.split() for line in lines[2:-1]}
+    assert list(rows) == [entry.name for entry in shipped.experiments]
+    left = 0.0
+    for entry in shipped.experiments:
+        seeds, made, each = rows[entry.name][-3:]
+        assert (int(seeds), entry.data) == (entry.seeds, rows[entry.name][-4])
+        assert 0 <= int(made) <= entry.seeds
+        assert float(each) == pytest.approx(core_seconds(entry) / 60, rel=0.06)
+        left += (entry.seeds - int(made)) * core_seconds(entry) / 60
+    assert lines[-1] == f"What is not made yet takes about {left:.0f} minutes of one CPU core."
+
+
+@pytest.mark.usefixtures("shipped_folder")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name an experiment; `shuffledp train --list` lists them"),
+        (["girgis2021-fig9"], "no experiment 'girgis2021-fig9'; it has girgis2021-fig3, "),
+        (["girgis2021-fig3", "--seed", "-1"], "--seed must be a whole number >= 0"),
+        (["girgis2021-fig3", "--seed", "one"], "--seed must be a whole number >= 0"),
+        (["girgis2021-fig3", "--seeds", "3"], "--seeds must be a range such as 0-9, got '3'"),
+        (["girgis2021-fig3", "--seeds", "9-0"], "--seeds must be a range such as 0-9, got '9-0'"),
+        (["girgis2021-fig3", "--seeds", "0-x"], "--seeds must be a range such as 0-9, got '0-x'"),
+        (["girgis2021-fig3", "--seed", "0", "--seeds", "0-1"], "give one of --seed and --seeds, got both"),
+        (["girgis2021-fig3", "--threads", "0"], "--threads must be a whole number >= 1"),
+        (["girgis2021-fig3", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["girgis2021-fig3", "--sed", "0"], "No such option: --sed"),
+    ],
+)
+def test_train_refuses_by_name(arguments, message):
+    assert message in refusal("train", *arguments)
+
+
+@pytest.mark.usefixtures("shipped_folder")
+def test_train_without_torch_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as find_spec sees what is not installed
+    line = refusal("train", "girgis2021-fig3")
+    assert line == (
+        "Error: training needs torch, which is not installed; run: pip install 'shuffledp[training]'"
+    )
+    assert shown("train", "--list").startswith("experiment"), "which needs no torch"
+
+
+@pytest.mark.usefixtures("shipped_folder")
+def test_train_refuses_devices_and_data_that_are_not_there(monkeypatch, tmp_path):
+    torch = pytest.importorskip("torch")
+    out = ("--out", str(tmp_path / "out"))
+    assert "device must be one of auto, cpu, cuda, got 'tpu'" in refusal(
+        "train", "girgis2021-fig3", "--device", "tpu", *out
+    )
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert "needs a GPU" in refusal("train", "girgis2021-fig3", "--device", "cuda", *out)
+    wrong = tmp_path / "data"
+    wrong.mkdir()
+    for name in MNIST_SHA256:
+        (wrong / name).write_bytes(b"not it")
+    monkeypatch.delenv("SHUFFLEDP_DATA", raising=False)
+    arguments = ("girgis2021-fig3", "--device", "cpu", "--data", str(wrong), *out)
+    assert "is not the MNIST file" in refusal("train", *arguments)
+    assert not (tmp_path / "out").exists()
 
 
 # --- numbers and refusals

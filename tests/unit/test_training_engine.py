@@ -12,7 +12,7 @@ from torch.nn import functional  # noqa: E402
 
 from shuffledp.randomizers import registry  # noqa: E402
 from shuffledp.randomizers.clt import GaussianLimit  # noqa: E402
-from shuffledp.training import cldp_sgd, experiment, gradients, layers, models  # noqa: E402
+from shuffledp.training import benchmarks, cldp_sgd, experiment, gradients, layers, models  # noqa: E402
 
 N, K = 40, 12
 STRENGTH = {"eps0": 1.5}
@@ -323,3 +323,14 @@ def test_the_gaussian_limit_trains_as_the_sum_does():
     assert bool(((steps["sum"].mean(0) - steps["limit"].mean(0)).abs() < 5 * error).all())
     spread = steps["sum"].var(0).mean() / steps["limit"].var(0).mean()
     assert float(spread) == pytest.approx(1, abs=0.05)
+
+
+def test_every_path_is_timed():
+    table = benchmarks.time_training(clients=64, normals=1000)
+    assert (table[["seconds", "per_second"]] > 0).all(axis=None)
+    cpu = table[(table["device"] == "cpu") & (table["measured"] == "round")]
+    assert cpu["name"].iloc[0] == benchmarks.PLAIN
+    assert cpu["ratio"].iloc[0] == 1
+    for name in registry.NAMES:
+        assert cpu["name"].str.startswith(name).any()
+    assert not table["name"].str.contains(",").any(), "shown in columns as it is"

@@ -38,6 +38,26 @@ rule benchmark_numerical_accounting:
         "../scripts/benchmark_numerical_accounting.py"
 
 
+# Not among all_benchmarks, which need no torch.
+rule benchmark_training:
+    output:
+        table=f"{BENCHMARKS}/training.csv",
+    log:
+        f"{LOGS}/benchmark_training.log",
+    benchmark:
+        f"{BENCHMARKS}/benchmark_training.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=10,
+    message:
+        "Timing rounds of CLDP-SGD, against a plain forward and backward pass."
+    script:
+        "../scripts/benchmark_training.py"
+
+
 rule all_benchmarks:
     input:
         rules.benchmark_accountants.output.table,
