@@ -59,7 +59,7 @@ def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
 @pytest.mark.parametrize(
     "target",
     [
-        "figures/girgis2021/fig3.pdf",  # no such figure
+        "figures/girgis2021/fig1.pdf",  # no such figure
         "results/girgis2021/fig4/a/girgis2021-lower.csv",  # an accountant that is in another figure only
     ],
 )
