@@ -84,7 +84,7 @@ def test_looks_recompute_nothing(clone):
         for path in (clone.path / "figures").glob("*/*.json")
         if "girgis2021-upper" in path.read_text()
     }
-    assert len(records) == 5
+    assert len(records) == 7
     assert clone.pending() == {name for record in records for name in with_record(record, records[record])}
 
 

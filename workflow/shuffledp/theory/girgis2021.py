@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import checks, numerics, rdp
+from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.rdp.conversion import to_epsilon
+from shuffledp.rdp.girgis2021 import girgis2021_upper
 from shuffledp.theory import step_size
 
 
@@ -77,10 +79,10 @@ def girgis2021_convergence(
     moment = step_size.second_moment(
         k=k, dimension=dimension, eps0=eps0, lipschitz=lipschitz, norm=norm, variance=variance
     )
-    curve = functools.partial(rdp.girgis2021_upper, n=n, k=k, eps0=eps0)
+    curve = functools.partial(girgis2021_upper, n=n, k=k, eps0=eps0)
     risk = 2 * size * math.sqrt(moment) * ((2 + np.log(counts)) / np.sqrt(counts)) * (1 + numerics.OUTWARD)
     return Convergence(
-        epsilon=rdp.to_epsilon(curve, delta=delta, rounds=rounds).value,
+        epsilon=to_epsilon(curve, delta=delta, rounds=rounds).value,
         excess_risk=checks.like_input(risk),
         second_moment=moment,
         first_step=step_size.step(1, diameter=size, moment=moment),
