@@ -59,7 +59,7 @@ def test_smoke_leaves_what_is_tracked_alone(smoke):
 
 def test_smoke_gives_what_the_library_gives(tables_of):
     for curve, table in tables_of.items():
-        assert table[curve.variable].tolist() == list(curve.values)
+        np.testing.assert_allclose(table[curve.variable], curve.values, rtol=TEN_DIGITS, atol=0)
         assert len(table) == 3
         for name, value in curve.fixed:
             assert set(table[name]) == {value}
@@ -95,15 +95,19 @@ def test_smoke_gives_known_values(tables_of, figure, panel, accountant, rounds, 
 
 
 def test_smoke_decides_the_claims_as_the_full_run_does(smoke, root, settings):
-    """Three points a curve include the ends, where the claims are."""
+    """Three points a curve include the ends, where the claims are; those about training need runs."""
     clone, _ = smoke
     found = tables.read_table(clone.path / settings.results / "claims.csv")
     full = tables.read_table(root / "results/claims.csv")
-    assert found.equals(full)
-    decided = ledger.evaluate(
-        lambda key: tables.read_table(clone.path / settings.results / f"{'/'.join(key)}.csv")
-    )
-    assert found.astype(str).equals(decided.astype(str))
+    untrained = found["verdict"] == "not computed"
+    assert set(found["id"][untrained]) == {"G6", "G7", "G8", "G9", "G10"}
+    assert found[~untrained].equals(full[~untrained])
+
+    def table_of(key):
+        path = clone.path / settings.results / f"{'/'.join(key)}.csv"
+        return tables.read_table(path) if path.exists() else None
+
+    assert found.astype(str).equals(ledger.evaluate(table_of).astype(str))
     readme = (clone.path / settings.readme).read_text(encoding="utf-8")
     assert readme == with_ledger("", found)
 
