@@ -193,7 +193,7 @@ def test_figure_4_says_up_to_where_the_closed_form_holds(amplified):
 def test_what_the_caption_of_theorem3_says(root, shipped):
     (figure,) = shipped.convergence
     experiment = figure.experiment
-    if not figure.is_trained(str(root / shipped.results)):
+    if not figure.experiment.is_trained(str(root / shipped.results)):
         pytest.skip("not trained")
     read = [tables.read_table(root / path) for path in experiment.runs(shipped.results)]
     asked = products.convergence(shipped, figure).parameters["theorem"]

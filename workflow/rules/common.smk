@@ -103,15 +103,10 @@ def accuracy_figure_of(wildcards):
     return SETTINGS.accuracy_figure(wildcards.accuracy_paper, wildcards.accuracy_figure)
 
 
-def runs_behind(experiment):
-    """What a figure reads; a run that is out of date is read as it is, and trained again only if asked for."""
-    return [ancient(run) for run in experiment.runs(RESULTS) if CATALOGUE.is_current(run)]
-
-
 def runs_of(wildcards):
     panels = accuracy_figure_of(wildcards).panels
     panel = next(panel for panel in panels if panel.panel == wildcards.accuracy_panel)
-    return runs_behind(panel.experiment)
+    return cached(panel.experiment.runs(RESULTS))
 
 
 def joined_tables(wildcards):
@@ -127,7 +122,7 @@ def convergence_figure_of(wildcards):
 
 
 def converged_runs(wildcards):
-    return runs_behind(convergence_figure_of(wildcards).experiment)
+    return cached(convergence_figure_of(wildcards).experiment.runs(RESULTS))
 
 
 def convergence_caption_of(wildcards):

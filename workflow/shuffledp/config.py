@@ -92,10 +92,6 @@ class Utility:
         """Return the path of the result without its suffix."""
         return f"{results}/{self.paper}/{self.figure}/{self.panel}/privacy_utility"
 
-    def is_trained(self, results: str) -> bool:
-        """Return whether the histories of all seeds exist, with their records."""
-        return _is_trained(self.experiment, results)
-
     def product(self, results: str) -> Product:
         """Return the table as a product of the workflow."""
         runs = self.experiment.runs(results)
@@ -134,15 +130,6 @@ class Convergence:
     settings: Mapping[str, Any]
     experiment: Experiment
 
-    def is_trained(self, results: str) -> bool:
-        """Return whether the histories of all its runs exist, with their records."""
-        return _is_trained(self.experiment, results)
-
-
-def _is_trained(experiment: Experiment, results: str) -> bool:
-    runs = [Path(run) for run in experiment.runs(results)]
-    return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -166,7 +153,10 @@ class Settings:
     def trained(self) -> tuple[AccuracyFigure, ...]:
         """The figures of accuracy, each with the panels whose runs are there; none without a panel."""
         found = [
-            replace(figure, panels=tuple(one for one in figure.panels if one.is_trained(self.results)))
+            replace(
+                figure,
+                panels=tuple(one for one in figure.panels if one.experiment.is_trained(self.results)),
+            )
             for figure in self.accuracy
         ]
         return tuple(figure for figure in found if figure.panels)
@@ -174,7 +164,7 @@ class Settings:
     @property
     def converged(self) -> tuple[Convergence, ...]:
         """The figures of excess risk whose runs are there."""
-        return tuple(figure for figure in self.convergence if figure.is_trained(self.results))
+        return tuple(figure for figure in self.convergence if figure.experiment.is_trained(self.results))
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of that name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,9 +54,7 @@ _OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
     **_OF_THIS,
 )
 def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    def rdp(order: FloatArray) -> FloatArray:
-        return np.asarray(liew2022.liew2022_upper(order, n=n, rate=rate, eps0=eps0))
-
+    rdp = functools.partial(liew2022.liew2022_upper, n=n, rate=rate, eps0=eps0)
     return renyi.columns(rdp, rounds=rounds, delta=delta)
 
 
@@ -70,9 +69,7 @@ def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
     **_OF_THIS,
 )
 def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    def rdp(order: FloatArray) -> FloatArray:
-        return np.asarray(liew2022.liew2022_printed(order, n=n, rate=rate, eps0=eps0))
-
+    rdp = functools.partial(liew2022.liew2022_printed, n=n, rate=rate, eps0=eps0)
     return renyi.columns(rdp, rounds=rounds, delta=delta)
 
 
@@ -91,9 +88,7 @@ def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: flo
     **_OF_THIS,
 )
 def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    def rdp(order: FloatArray) -> FloatArray:
-        return np.asarray(liew2022.liew2022_lower(order, n=n, rate=rate, eps0=eps0))
-
+    rdp = functools.partial(liew2022.liew2022_lower, n=n, rate=rate, eps0=eps0)
     return renyi.columns(rdp, rounds=rounds, delta=delta)
 
 

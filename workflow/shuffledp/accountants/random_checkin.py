@@ -24,28 +24,16 @@ _STRENGTHS = {
 }
 
 
-def _window(given: Mapping[str, Any]) -> systems.Setting:
-    return {
-        "slots": checks.count("slots", given["slots"]),
-        "participation": checks.probability("participation", given["participation"], zero=True, one=True),
-        "eps0": checks.eps0(given["eps0"]),
-    }
+_CHECKS: dict[str, Callable[[Any], float]] = {
+    "n": lambda value: checks.count("n", value),
+    "slots": lambda value: checks.count("slots", value),
+    "participation": lambda value: checks.probability("participation", value, zero=True, one=True),
+    "eps0": checks.eps0,
+}
 
 
-def _sliding(given: Mapping[str, Any]) -> systems.Setting:
-    return {"slots": checks.count("slots", given["slots"]), "eps0": checks.eps0(given["eps0"])}
-
-
-def _averaged(given: Mapping[str, Any]) -> systems.Setting:
-    return {
-        "n": checks.count("n", given["n"]),
-        "slots": checks.count("slots", given["slots"]),
-        "eps0": checks.eps0(given["eps0"]),
-    }
-
-
-def _everyone(given: Mapping[str, Any]) -> systems.Setting:
-    return {"n": checks.count("n", given["n"]), "eps0": checks.eps0(given["eps0"])}
+def _checked(given: Mapping[str, Any]) -> systems.Setting:
+    return {name: _CHECKS[name](value) for name, value in given.items()}
 
 
 def _eps0(setting: systems.Setting) -> float:
@@ -60,7 +48,7 @@ systems.enter(
         "windows of so many slots, of which each client takes part in one at random, or in none",
         ("slots", "participation", "eps0"),
         "fixed-window-numerical",
-        _window,
+        _checked,
         _eps0,
     )
 )
@@ -71,7 +59,7 @@ systems.enter(
         "runs in which each client takes part in one of the next so many slots at random",
         ("slots", "eps0"),
         "sliding-window-numerical",
-        _sliding,
+        _checked,
         _eps0,
     )
 )
@@ -82,7 +70,7 @@ systems.enter(
         "windows of so many slots, of which each of n clients picks one at random, averaged slot by slot",
         ("n", "slots", "eps0"),
         "averaged-window-numerical",
-        _averaged,
+        _checked,
         _eps0,
     )
 )
@@ -93,7 +81,7 @@ systems.enter(
         "rounds of all n clients, whose eps0-LDP reports are shuffled",
         ("n", "eps0"),
         "shuffle-clones",
-        _everyone,
+        _checked,
         _eps0,
     )
 )

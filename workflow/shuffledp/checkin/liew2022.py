@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +20,7 @@ from scipy import special, stats
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, merge_to_lattice
+from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.randomized_response import many_symbols_pair
 from shuffledp.rdp.girgis2021 import log_moment_excess
@@ -208,13 +210,8 @@ def check_in_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
         Masses and losses, pessimistic: within a block, the fewest clones and the largest sample; rounded by
         connecting the dots on a fine lattice.
     """
-    masses, losses, infinite = [], [], 2 * math.exp(-numerics.NEGLIGIBLE)
-    step = None
-    for weight, low, high in _loss_blocks(n, rate):
-        if high == 0:
-            masses.append(np.array([weight]))
-            losses.append(np.zeros(1))
-            continue
+
+    def given(low: float, high: float) -> Outcomes:
         pair = clones_pair(
             n=max(int(low), 1),
             eps0=eps0,
@@ -222,13 +219,11 @@ def check_in_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
             bound="upper",
             relative_width=_PAIR_WIDTH,
         )
-        outcomes = dominating(pair, gamma=high / n)
-        step = step or _fine_step(outcomes)
-        lattice = connect_the_dots(outcomes, step=step)
-        masses.append(weight * lattice.mass)
-        losses.append(lattice.loss)
-        infinite += weight * lattice.infinite
-    return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
+        return dominating(pair, gamma=high / n)
+
+    blocks = [(weight, low, high, high > 0) for weight, low, high in _loss_blocks(n, rate)]
+    left_out = 2 * math.exp(-numerics.NEGLIGIBLE)
+    return _mixed(blocks, given, rounded=connect_the_dots, infinite=left_out)
 
 
 def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
@@ -243,19 +238,36 @@ def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
         Masses and losses, optimistic: within a block, the most reports and the smallest sample, which are
         post-processing of the others, and rare numbers of reports reveal nothing; merged on a fine lattice.
     """
+
+    def given(low: float, high: float) -> Outcomes:
+        pair = many_symbols_pair(n=n * high / low, k=int(high), eps0=eps0, categories=3)
+        return replace(dominating(pair, gamma=1.0), infinite=0.0)
+
+    blocks = [(weight, low, high, low > 0 and weight > _RARE) for weight, low, high in _loss_blocks(n, rate)]
+    return _mixed(blocks, given, rounded=merge_to_lattice, infinite=0.0)
+
+
+def _mixed(
+    blocks: list[tuple[float, float, float, bool]],
+    given: Callable[[float, float], Outcomes],
+    *,
+    rounded: Callable[..., Lattice],
+    infinite: float,
+) -> Outcomes:
+    """Outcomes of a mixture over blocks, heaviest first; those whose last entry is False have no loss."""
     masses, losses, step = [], [], None
-    for weight, low, high in _loss_blocks(n, rate):
-        if low == 0 or weight <= _RARE:
+    for weight, low, high, tells in blocks:
+        if not tells:
             masses.append(np.array([weight]))
             losses.append(np.zeros(1))
             continue
-        pair = many_symbols_pair(n=n * high / low, k=int(high), eps0=eps0, categories=3)
-        outcomes = dominating(pair, gamma=1.0)
+        outcomes = given(low, high)
         step = step or _fine_step(outcomes)
-        lattice = merge_to_lattice(outcomes, step=step)
+        lattice = rounded(outcomes, step=step)
         masses.append(weight * lattice.mass)
         losses.append(lattice.loss)
-    return Outcomes(np.concatenate(masses), np.concatenate(losses))
+        infinite += weight * lattice.infinite
+    return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
 
 
 def _loss_blocks(n: int, rate: float) -> list[tuple[float, float, float]]:

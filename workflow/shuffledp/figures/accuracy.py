@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from shuffledp.figures.style import LINES, PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, style
 
-_NARROWEST = 4.4  # inches, for the legend
 _BAND = 0.15  # opacity
 
 
@@ -35,7 +34,7 @@ def draw_accuracy(
         The figure. Lines are means over seeds, bands one standard deviation to either side.
     """
     with style():
-        width = max(PANEL_WIDTH * len(panels), _NARROWEST)
+        width = max(PANEL_WIDTH * len(panels), NARROWEST)
         height = PANEL_HEIGHT + 0.3 + 0.15 * len(curves)
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]

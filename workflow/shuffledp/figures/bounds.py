@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
-from shuffledp.figures.style import LINES, PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
+from shuffledp.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
 
 _SYMBOLS = {
     "n": "n",
@@ -50,7 +50,6 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
 
 
 _COLUMNS = 3  # panels in a row, at most
-_NARROWEST = 4.4  # inches, for the legend
 _DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
@@ -76,7 +75,7 @@ def draw_bounds(
         where epsilon (or delta) is 0 are left out, as a logarithmic axis must.
     """
     columns = 2 if len(panels) == 4 else min(len(panels), _COLUMNS)
-    width = max(PANEL_WIDTH * columns, _NARROWEST)
+    width = max(PANEL_WIDTH * columns, NARROWEST)
     rows = -(-len(panels) // columns)
     heights = [3, 1] * rows if ratio else [1] * rows
     with style():

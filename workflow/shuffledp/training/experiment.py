@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 from shuffledp import checks
@@ -240,6 +241,11 @@ class Experiment:
     def runs(self, results: str) -> tuple[str, ...]:
         """Return the paths of the histories of all seeds."""
         return tuple(f"{self.folder(results)}/seed{seed}.csv" for seed in range(self.seeds))
+
+    def is_trained(self, results: str) -> bool:
+        """Return whether the histories of all seeds exist, with their records."""
+        runs = [Path(run) for run in self.runs(results)]
+        return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
 
     def product(self, folder: str, seed: int) -> Product:
         """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
