@@ -11,6 +11,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy import special
 
 from shuffledp import accountants, composition, profiles
+from shuffledp.accountants.losses import lattice_step
 from shuffledp.pld import (
     Composition,
     Lattice,
@@ -26,7 +27,6 @@ from . import exact
 from .exact import mp, number
 
 EPS = (-1.5, -0.4, -0.05, 0.0, 0.03, 0.2, 0.5, 0.9, 1.3, 2.0, 3.5)
-POSITIVE = tuple(eps for eps in EPS if eps >= 0)
 
 # Profiles are rounded outward by 2^-37 and by the rounding of their sums, which is relative to the tails of
 # which the divergence is the difference.
@@ -75,6 +75,8 @@ RESPONSES = [
     (Fraction(3, 2), 3),
     (Fraction(3), 3),
     (Fraction(12), 3),
+    (Fraction(10) ** 13, 2),
+    (Fraction(10) ** 22, 3),
 ]
 over_responses = pytest.mark.parametrize(("ratio", "symbols"), RESPONSES)
 
@@ -99,7 +101,7 @@ def worst_profile(ratio, symbols, n, k):
     return worst
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 12])
 @over_responses
 def test_profiles_enclose_the_worst_shuffle(ratio, symbols, n):
     worst = worst_profile(ratio, symbols, n, n)
@@ -107,10 +109,10 @@ def test_profiles_enclose_the_worst_shuffle(ratio, symbols, n):
         upper = profiles.clones(EPS, n=n, eps0=eps0_above(ratio), analysis=analysis)
         for eps, found in zip(EPS, upper.tolist(), strict=True):
             assert worst[eps] <= found
-    lower = profiles.randomized_response_lower(POSITIVE, n=n, eps0=eps0_below(ratio), categories=symbols)
-    for eps, found in zip(POSITIVE, lower.tolist(), strict=True):
+    lower = profiles.randomized_response_lower(EPS, n=n, eps0=eps0_below(ratio), categories=symbols)
+    for eps, found in zip(EPS, lower.tolist(), strict=True):
         assert found <= worst[eps]
-    assert lower[0] >= 0.7 * worst[0.0]
+    assert lower[EPS.index(0.0)] >= 0.7 * worst[0.0]
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 2), (4, 3), (6, 2), (6, 5)])
@@ -121,8 +123,8 @@ def test_profiles_enclose_the_worst_subsampled_shuffle(ratio, symbols, n, k):
     for eps, found in zip(EPS, upper(EPS).tolist(), strict=True):
         # gamma is a float next to k/n
         assert worst[eps] <= number(found) * (1 + number(FLOATS))
-    lower = profiles.randomized_response_lower(POSITIVE, n=n, k=k, eps0=eps0_below(ratio), categories=symbols)
-    for eps, found in zip(POSITIVE, lower.tolist(), strict=True):
+    lower = profiles.randomized_response_lower(EPS, n=n, k=k, eps0=eps0_below(ratio), categories=symbols)
+    for eps, found in zip(EPS, lower.tolist(), strict=True):
         assert found <= worst[eps]
 
 
@@ -133,8 +135,8 @@ def test_lower_profiles_are_those_of_their_data_sets(ratio, symbols, n, k):
     randomiser = response(ratio, symbols)
     others = (randomiser[0 if symbols == 2 else 2],) * (n - 1)
     p, q = (exact.subsampled_law(tuple(sorted((*others, randomiser[own]))), k) for own in (0, 1))
-    found = profiles.randomized_response_lower(POSITIVE, n=n, k=k, eps0=eps0_below(ratio), categories=symbols)
-    for eps, value in zip(POSITIVE, found.tolist(), strict=True):
+    found = profiles.randomized_response_lower(EPS, n=n, k=k, eps0=eps0_below(ratio), categories=symbols)
+    for eps, value in zip(EPS, found.tolist(), strict=True):
         expected = max(hockey_stick(p, q, eps), hockey_stick(q, p, eps))
         assert value <= expected
         # the divergence is a difference of tails, of the size of P(loss >= eps) each
@@ -445,6 +447,44 @@ def test_few_rounds(eps0, rounds, delta):
 
 def test_pure_dp_at_delta_0():
     assert 2.0 <= Composition([(response_lattice(0.25), 8)], bound="upper").epsilon(0.0) <= 2.0 + 1e-14
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "eps0", "rounds", "delta"),
+    [(10**6, 10**3, 0.01, 10**5, 1e-8), (10**6, 10**3, 2.0, 10**6, 1e-12), (10**5, 10**4, 0.5, 10**6, 1e-12)],
+)
+def test_a_finer_lattice_never_raises_an_upper_bound(n, k, eps0, rounds, delta):
+    """Even where the losses are tiny, so that a profile in terms of alpha near 1 would lose its digits."""
+    pair = clones_pair(n=k, eps0=eps0, analysis="feldman2022", bound="upper", relative_width=2e-4)
+    outcomes = dominating(pair, gamma=k / n)
+    step = lattice_step(outcomes)
+    found = []
+    for share in (4, 2, 1, 0.5, 0.25, 0.125):
+        composed = Composition([(connect_the_dots(outcomes, step=share * step), rounds)], bound="upper")
+        found.append(composed.epsilon(delta))
+        budget = composed.delta_with_errors(found[-1])[1]
+        assert budget.total < 1e-7 * delta
+    assert (np.diff(found) < 0).all()
+    # the step that the accountants take leaves less than a thousandth
+    assert found[2] < found[-1] * 1.001
+    lower = Composition([(merge_to_lattice(outcomes, step=step), rounds)], bound="lower").epsilon(delta)
+    assert found[-1] * 0.99 < lower < found[-1]
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "eps0", "rounds", "delta"),
+    [(10**4, 10**4, 4.0, 1, 1e-3), (10**4, 10**4, 4.0, 4, 1e-5), (10**6, 10**3, 2.0, 1000, 1e-5)],
+)
+def test_the_fourier_accountant_agrees(n, k, eps0, rounds, delta):
+    """The one rounds losses up to its grid, the other connects the dots on a coarser one."""
+    setting = {"n": n, "k": k, "eps0": eps0, "rounds": rounds, "delta": delta}
+    plain, tilted = (accountants.epsilon(name, **setting) for name in ("koskela2022-fourier", "clones-pld"))
+    assert tilted * 0.999 < plain < tilted * 1.01
+
+
+def test_the_fourier_accountant_says_where_it_ends():
+    with pytest.raises(ArithmeticError, match="delta=1e-30 is too small for a Fourier transform"):
+        accountants.epsilon("koskela2022-fourier", n=1e6, k=1e3, eps0=2.0, rounds=1000, delta=1e-30)
 
 
 # dp_accounting

@@ -15,7 +15,7 @@ class TwoSymbols:
     client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k."""
 
     def __init__(self, n: int, k: int, eps0: float) -> None:
-        self.k = k
+        self.k, self.eps0, self.gamma = k, eps0, k / n
         self.log_p, self.log_q = -float(np.logaddexp(0.0, eps0)), -float(np.logaddexp(0.0, -eps0))
         self.mean = k * math.exp(self.log_p)
         self.log_slope = math.log(k / n) + numerics.log_sinh_gap(eps0) - math.log(k)
@@ -82,6 +82,14 @@ class TwoSymbols:
         What is left out has a probability below e^-60.
         """
         log_pmf, log_u, sign = self.terms
+        low, high = self.window
+        below = np.log1p(-np.exp(np.minimum(log_u, math.log(0.5))))
+        # near -1, u loses the digits of 1 + u = 1 - gamma + gamma (e^-eps0 + (e^eps0 - e^-eps0) m/k)
+        share = np.arange(low, high + 1) / self.k
         with np.errstate(divide="ignore"):
-            below = np.log1p(-np.exp(np.minimum(log_u, 0.0)))
-        return np.exp(log_pmf), np.where(sign > 0, np.logaddexp(0.0, log_u), below)
+            log_ratio = np.logaddexp(-self.eps0, numerics.log_sinh_gap(self.eps0) + np.log(share))
+        far = np.logaddexp(
+            math.log1p(-self.gamma) if self.gamma < 1 else -np.inf, math.log(self.gamma) + log_ratio
+        )
+        loss = np.where(sign > 0, np.logaddexp(0.0, log_u), np.where(log_u > math.log(0.5), far, below))
+        return np.exp(log_pmf), loss

@@ -37,9 +37,8 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
         categories: number of symbols, >= 3.
     """
     gamma, p = k / n, math.exp(-float(np.logaddexp(eps0, math.log(categories - 1))))
-    others = -math.expm1(
-        math.log(2 * p)
-    )  # 1 - 2p: how often a holder of the third symbol sends none of the two
+    # 1 - 2p: how often a holder of the third symbol sends none of the two
+    others = -math.expm1(math.log(2 * p))
     blocks = binomial_blocks(k, math.log(2 * p), math.log(others), relative_width=_WIDTH)
     # density and tilt are linear in N (the tilt after multiplication by the density): their averages over a
     # block are their values at its mean
@@ -47,10 +46,11 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
     first, second = blocks.means * others / 2, (categories - 2) * (k - blocks.means) * p
     total = (larger + 1) * first + second
     rho = total / (k * others)
-    share = gamma * rho / (1 - gamma + gamma * rho)
+    density = 1 - gamma + gamma * rho
+    share = gamma * rho / density
     tilts = share * (larger - 1) * first / total
-    gaps = 1 - share + share * (2 * first + second) / total
-    return TiltedBinomials(blocks.weights * (1 - gamma + gamma * rho), blocks.high, tilts, gaps, 0.0)
+    gaps = (1 - gamma) / density + share * (2 * first + second) / total
+    return TiltedBinomials(blocks.weights * density, blocks.high, tilts, gaps, 0.0)
 
 
 def randomized_response_lower(
@@ -59,7 +59,7 @@ def randomized_response_lower(
     """Privacy profile of a concrete randomised response: a lower bound on that of every valid analysis.
 
     Args:
-        eps: numbers >= 0, any shape.
+        eps: real numbers of any sign, any shape.
         n: number of clients.
         eps0: local privacy parameter, >= 0.
         k: reports that are shuffled, drawn without replacement, 1 <= k <= n; all n if None.
@@ -72,7 +72,7 @@ def randomized_response_lower(
     Raises:
         ValueError: an argument is out of range.
     """
-    targets = checks.reals("eps", eps, at_least=0.0)
+    targets = checks.reals("eps", eps)
     (n, k), eps0 = checks.clients(n, n if k is None else k), checks.eps0(eps0)
     categories = checks.count("categories", categories, at_least=2)
     if eps0 == 0:
@@ -83,8 +83,8 @@ def randomized_response_lower(
         value, error = pair.hockey_stick(flat)
     else:
         mass, loss = TwoSymbols(n, k, eps0).losses()
-        forward = [mass @ (np.exp(loss) * np.maximum(-np.expm1(one - loss), 0.0)) for one in flat]
-        reverse = [mass @ np.maximum(-np.expm1(one + loss), 0.0) for one in flat]
+        forward = [mass @ (np.exp(loss) * -np.expm1(np.minimum(one - loss, 0.0))) for one in flat]
+        reverse = [mass @ -np.expm1(np.minimum(one + loss, 0.0)) for one in flat]
         value = np.maximum(forward, reverse)
         error = value * 16 * numerics.EPSILON * math.sqrt(k)
     return checks.like_input(rounded(value, error, "lower").reshape(targets.shape))
