@@ -219,6 +219,32 @@ def test_no_lower_bound_exceeds_an_upper_bound_anywhere(log_k, log_gamma, eps0, 
     assert_lower_below_upper(functools.cache(lambda entry: entry.details(**setting, rounds=rounds)))
 
 
+@pytest.mark.parametrize("eps0", [1e-150, 1e-12, 12.0, 25.0, 52.0, 130.0, 300.0, 800.0])
+@pytest.mark.parametrize(("n", "k"), [(1e6, 1e3), (1000, 3), (50, 50), (1e6, 1)])
+def test_no_lower_bound_exceeds_an_upper_bound_at_extreme_eps0(eps0, n, k):
+    setting = {"n": n, "k": k, "eps0": eps0, "delta": 1e-8}
+    assert_lower_below_upper(
+        functools.cache(lambda entry: entry.details(**setting, rounds=np.array([1.0, 1e5])))
+    )
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-321, 1e-310, 1e-290, 1e-100])
+def test_no_lower_bound_exceeds_an_upper_bound_at_the_smallest_delta(delta):
+    setting = {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": delta}
+    assert_lower_below_upper(
+        functools.cache(lambda entry: entry.details(**setting, rounds=np.array([100.0])))
+    )
+
+
+@pytest.mark.parametrize("name", accountants.names())
+def test_a_number_of_rounds_at_the_end_of_the_range_is_answered(name):
+    """Where rounding eats the digits, an upper bound becomes loose and a lower bound 0."""
+    setting = {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-6}
+    fewer, more = accountants.epsilon(name, **setting, rounds=[1e12, 1e15])
+    assert fewer > 0
+    assert more > fewer or (more == 0 and accountants.get(name).kind == "lower")
+
+
 def test_the_lower_bound_does_not_speak_of_other_accounting():
     # Composition that knows the whole law of the loss reports less than any Renyi accountant can.
     setting = {"n": 1, "k": 1, "eps0": 1.0, "rounds": 100, "delta": 1e-6}

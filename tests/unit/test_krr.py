@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shuffledp import pld, profiles
+from shuffledp import accountants, pld, profiles
 from shuffledp.pld.fourier_accountant import tail_probability
-from shuffledp.profiles.krr import krr, krr_outcomes
+from shuffledp.profiles.krr import krr, krr_lattice, krr_outcomes
 
 mp = mpmath.mp.clone()
 mp.dps = 50
@@ -286,7 +286,9 @@ def test_what_only_the_profile_takes_is_checked(eps, divergence, name):
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
     # the package offers the function under the module's name
-    monkeypatch.setattr(importlib.import_module("shuffledp.profiles.krr"), "_LARGEST", 1000)
+    module = importlib.import_module("shuffledp.profiles.krr")
+    monkeypatch.setattr(module, "_MOST_PARTS", 1000)
+    monkeypatch.setattr(module, "_MOST_OUTCOMES", 1000)
     with pytest.raises(ValueError, match="n must be smaller"):
         krr_outcomes(n=150, categories=4, gamma=0.5, adversary="strong")
     with pytest.raises(ValueError, match="n must be smaller"):
@@ -350,6 +352,46 @@ def test_two_rounds_are_the_product_of_two_views(adversary):
         assert error < 1e-9
         # no loss of two rounds lies within two steps below these eps
         assert exact_tail * (1 - 1e-12) <= found <= exact_tail + 2 * error
+
+
+@over_adversaries
+@over_small
+@pytest.mark.parametrize("delta", [0.01, 0.3, 0.9])
+def test_the_accountant_covers_one_round(n, categories, gamma, adversary, delta):
+    """n = 1 has no finite loss for the strong adversary, and n = 2 none but 0."""
+    p, q = pair_of(n, categories, gamma, adversary)
+    setting = {"n": n, "categories": categories, "gamma": float(gamma), "rounds": 1, "delta": delta}
+    for name in (f"krr-{adversary}", f"krr-{adversary}-tail"):
+        found = accountants.get(name).details(**setting)["theorem_epsilon"]
+        if found < np.inf:
+            assert hockey_stick(p, q, found) <= delta * (1 + 1e-9)
+        else:
+            assert hockey_stick(p, q, 700.0) >= delta * (1 - 1e-9)
+
+
+@over_adversaries
+@pytest.mark.parametrize("n", [2, 50, 300])
+def test_the_lattice_dominates_and_costs_little(adversary, n):
+    setting = {"n": n, "categories": 4, "gamma": 0.25, "adversary": adversary}
+    outcomes, lattice = krr_outcomes(**setting), krr_lattice(**setting)
+    assert lattice.mass.sum() + lattice.infinite == pytest.approx(1.0, rel=1e-13)
+    for eps in (-0.5, 0.0, 0.1, 0.5, 1.0):
+        exact, found = (
+            one.infinite + one.mass @ np.maximum(-np.expm1(eps - one.loss), 0.0)
+            for one in (outcomes, lattice)
+        )
+        assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-3) + 1e-24
+
+
+@over_adversaries
+@pytest.mark.parametrize("delta", [1e-20, 1e-40, 1e-60])
+def test_epsilon_follows_delta_beyond_what_a_profile_leaves_out(adversary, delta):
+    # n so large and the symbols so few that infinite losses, for want of the other one, are rarer
+    setting = {"n": 500, "categories": 2, "gamma": 0.5, "rounds": 1}
+    name = f"krr-{adversary}"
+    larger = accountants.epsilon(name, **setting, delta=delta * 1e10)
+    found = accountants.get(name).details(**setting, delta=delta)["theorem_epsilon"]
+    assert larger < found < np.inf
 
 
 # koskela2022, figure 4

@@ -22,6 +22,10 @@ EPSILON = float(np.finfo(np.float64).eps)
 # 50 digits the relative error stays under 2e-13 (tests/reference); this is some thirty times that.
 OUTWARD = 2.0**-37
 
+# Probabilities below leave too little room for products and reciprocals: an upper bound takes them as 0, a
+# lower bound as this.
+SMALLEST_DELTA = 1e-300
+
 NEGLIGIBLE = 60.0  # nats below the largest term at which a sum is cut off (1e-26 of that term)
 _CROSSING_WIDTH = 2.0**-40  # of a bracket over its upper end
 _CROSSING_STEPS = 150  # enough for bisections alone

@@ -28,6 +28,8 @@ _LOG_HALF = -math.log(2)
 # The window of the numbers of coins leaves out e^-nats (a geometric series from so far below the peak). That
 # in which coins are summed is wider by so many nats, of which Hoeffding's inequality takes one.
 _WIDER = 11.0
+_PIECE = 2**17  # pairs of a part and an eps that are looked at together
+_LARGEST_EPS = 700.0  # beyond, where e^eps may overflow, the divergence at this eps serves
 
 
 @dataclass(frozen=True)
@@ -51,35 +53,52 @@ class TiltedBinomials:
     nats: float = numerics.NEGLIGIBLE
 
     def hockey_stick(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error.
+        """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error."""
+        value, error = np.zeros(eps.shape), np.zeros(eps.shape)
+        parts = min(self.counts.size, _PIECE)
+        some = max(_PIECE // parts, 1)
+        for first in range(0, eps.size, some):
+            size = np.minimum(np.abs(eps[first : first + some]), _LARGEST_EPS)
+            for start in range(0, self.counts.size, parts):
+                found = self._piece(size, slice(start, start + parts))
+                value[first : first + some] += found[0]
+                error[first : first + some] += found[1]
+        error += np.where(np.abs(eps) > _LARGEST_EPS, value, 0.0)  # which lies between that and 0
+        mirrored = -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * value
+        negative = eps < 0
+        return np.where(negative, mirrored, value), np.where(negative, error + 4 * numerics.EPSILON, error)
 
-        With m the least a for which P exceeds e^eps Q, a part contributes, for eps >= 0,
+    def _piece(self, eps: FloatArray, parts: slice) -> tuple[FloatArray, FloatArray]:
+        """What some parts add to the divergence at each eps >= 0, and to the bound on its rounding error.
+
+        With m the least a for which P exceeds e^eps Q, a part contributes
         (1 + e^eps) (b m/N pmf(m) - tanh(eps/2) P[a >= m]), or the same ordered by powers of e^eps where that
         is large; negative eps follow from the symmetry.
         """
-        size = np.abs(eps)[:, None]
-        n, tilt, gap = np.maximum(self.counts, 1.0), self.tilts, self.gaps
+        size = eps[:, None]
+        n, weights = np.maximum(self.counts[parts], 1.0), self.weights[parts]
+        tilt, gap = self.tilts[parts], self.gaps[parts]
         with np.errstate(divide="ignore", invalid="ignore"):
             # 1 - tanh(eps/2)/b, of which the share of coins on the other side may be half
             slack = np.where(tilt > 0, (2 * special.expit(-size) - gap) / tilt, -1.0)
-        reached = (slack > 0) & (self.counts >= 1)
+        reached = (slack > 0) & (self.counts[parts] >= 1)
         m = np.clip(n - np.ceil(n * np.maximum(slack, 0.0) / 2) + 1, 1, n)
         point = m / n * np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
         tail = special.betainc(m, n - m + 1, 0.5)
         growth = np.exp(size)
         small = (1 + growth) * (tilt * point - np.tanh(size / 2) * tail)
         large = growth * ((point - tail) - gap * point) + (tilt * point + tail)
-        parts = np.where(reached, np.maximum(np.where(size < 1, small, large), 0.0), 0.0)
-        value = parts @ self.weights
+        value = np.where(reached, np.maximum(np.where(size < 1, small, large), 0.0), 0.0)
         sizes = np.where(
             size < 1,
             (1 + growth) * (tilt * point + tail),
             growth * (np.abs(point - tail) + gap * point) + tail,
         )
-        error = (np.where(reached, sizes, 0.0) @ self.weights) * 64 * numerics.EPSILON
-        negative = eps < 0
-        mirrored = -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * value
-        return np.where(negative, mirrored, value), np.where(negative, error + 4 * numerics.EPSILON, error)
+        return value @ weights, (np.where(reached, sizes, 0.0) @ weights) * 64 * numerics.EPSILON
+
+    def reach(self) -> FloatArray:
+        """Return how far from N/2 each part is looked at."""
+        return np.sqrt(self.counts * (self.nats + _WIDER) / 2)
 
     def coins(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return the outcomes as flat arrays: mass M under fair coins, x = b t and 1 - |x|; and what is lost.
@@ -87,8 +106,7 @@ class TiltedBinomials:
         So P = M (1 + x) and Q = M (1 - x). The last number bounds the mass under P, or under Q, of all
         outcomes that are left out.
         """
-        n = self.counts
-        reach = np.sqrt(n * (self.nats + _WIDER) / 2)
+        n, reach = self.counts, self.reach()
         low, high = np.maximum(np.ceil(n / 2 - reach), 0.0), np.minimum(np.floor(n / 2 + reach), n)
         sizes = (high - low + 1).astype(np.int64)
         part = np.repeat(np.arange(n.size), sizes)

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from shuffledp import numerics
 from shuffledp.accountants import losses, renyi
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, renyi_divergence
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
-
-# What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
-_SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
-
-
-def _nats(rounds: FloatArray, delta: float) -> float:
-    """How far below the rest an outcome may be left out."""
-    needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
-    return min(max(_STEP * math.ceil(needed / _STEP), numerics.NEGLIGIBLE), _MOST)
 
 
 def _outcomes(n: int, k: int, eps0: float, analysis: str, nats: float) -> Outcomes:
@@ -35,7 +23,7 @@ def columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analy
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
-    outcomes = _outcomes(n, k, eps0, analysis, _nats(rounds, delta))
+    outcomes = _outcomes(n, k, eps0, analysis, losses.nats(rounds, delta))
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
@@ -78,7 +66,7 @@ def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    outcomes = _outcomes(n, k, eps0, "feldman2022", _nats(rounds, delta))
+    outcomes = _outcomes(n, k, eps0, "feldman2022", losses.nats(rounds, delta))
     lattice = connect_the_dots(outcomes, step=losses.lattice_step(outcomes))
     largest = float(lattice.loss.max())
 

@@ -12,9 +12,9 @@ from shuffledp import checks
 from shuffledp.accountants import clones, losses, systems
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
-from shuffledp.pld.fourier_accountant import tail_epsilon
+from shuffledp.pld.fourier_accountant import fourier_epsilon
 from shuffledp.pld.outcomes import connect_the_dots
-from shuffledp.profiles.krr import krr_outcomes
+from shuffledp.profiles.krr import krr_lattice, krr_outcomes
 
 
 def _checked(given: Mapping[str, Any]) -> systems.Setting:
@@ -49,13 +49,19 @@ _OF_THIS = {
 
 
 def _columns(n: int, categories: int, gamma: float, rounds: FloatArray, delta: float, who: str) -> Columns:
-    outcomes = krr_outcomes(n=n, categories=categories, gamma=gamma, adversary=who)
+    outcomes = krr_lattice(
+        n=n, categories=categories, gamma=gamma, adversary=who, nats=losses.nats(rounds, delta)
+    )
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
 def _tails(n: int, categories: int, gamma: float, rounds: FloatArray, delta: float, who: str) -> Columns:
-    outcomes = krr_outcomes(n=n, categories=categories, gamma=gamma, adversary=who)
-    found = [tail_epsilon(outcomes, delta=delta, rounds=int(count)) for count in rounds.tolist()]
+    outcomes = krr_outcomes(
+        n=n, categories=categories, gamma=gamma, adversary=who, nats=losses.nats(rounds, delta)
+    )
+    found = [
+        fourier_epsilon(outcomes, delta=delta, rounds=int(count), form="tail") for count in rounds.tolist()
+    ]
     return {"epsilon": np.array(found, dtype=np.float64)}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from shuffledp import numerics
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
@@ -17,15 +18,27 @@ from shuffledp.pld.outcomes import Lattice, Outcomes
 # 0.03%, whatever the number of rounds.
 POINTS_PER_DEVIATION = 20
 
+# What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
+_SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
+
 _COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
 
-# Beyond, ratios of probabilities are not representable; nothing is claimed but what pure DP gives.
-LARGEST_EPS0 = 300.0
+# Outside, ratios of probabilities or their squares are not representable; nothing is claimed but what pure DP
+# gives.
+SMALLEST_EPS0, LARGEST_EPS0 = 1e-100, 300.0
+
+
+def nats(rounds: FloatArray, delta: float) -> float:
+    """Return how far below the rest an outcome may be left out."""
+    needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
+    return min(max(_STEP * math.ceil(needed / _STEP), numerics.NEGLIGIBLE), _MOST)
 
 
 def lattice_step(outcomes: Outcomes) -> float:
-    """Return the step of the lattice for a pair: a divisor of its largest loss."""
+    """Return the step of the lattice for a pair: a divisor of its largest loss (any, if all are 0)."""
     moving = outcomes.loss != 0
+    if not moving.any():
+        return 1.0
     spread = math.sqrt(float(outcomes.mass @ outcomes.loss**2) / float(outcomes.mass[moving].sum()))
     largest = float(np.abs(outcomes.loss).max())
     return largest / math.ceil(largest * POINTS_PER_DEVIATION / spread)
@@ -49,11 +62,10 @@ def columns(
         delta: target.
         bound: "upper" or "lower".
     """
-    moving = [_Rounded(pair, rounded) for pair in pairs if (pair.loss != 0).any()]
+    lattices = [_Rounded(pair, rounded) for pair in pairs]
 
     def one(count: float) -> tuple[float, float]:
-        found = [pair.epsilon(int(count), delta, bound) for pair in moving]
-        return max(found, default=(0.0, 0.0))
+        return max(pair.epsilon(int(count), delta, bound) for pair in lattices)
 
     found = np.array([one(count) for count in rounds.tolist()]).reshape(-1, 2)
     return {"epsilon": found[:, 0], "delta_error": found[:, 1]}
@@ -87,8 +99,8 @@ class _Rounded:
 
 
 def nothing_to_say(eps0: float, rounds: FloatArray, bound: str) -> Columns | None:
-    """Return the columns for settings without a numerical answer: eps0 = 0, or too large for one."""
-    if 0 < eps0 <= LARGEST_EPS0:
+    """Return the columns for settings without a numerical answer: eps0 = 0, or too small or large for one."""
+    if SMALLEST_EPS0 <= eps0 <= LARGEST_EPS0:
         return None
     value = np.inf if eps0 > 0 and bound == "upper" else 0.0
     return {"epsilon": np.full(rounds.shape, value), "delta_error": np.zeros(rounds.shape)}

@@ -79,7 +79,7 @@ class Accountant:
             delta = 0). "epsilon" is that or, if smaller, the pure DP of the same system, for the subsampled
             shuffle rounds * log(1 + gamma (e^eps0 - 1)), which bounds epsilon from above for every
             randomiser. Two-symbol randomised response attains it at delta = 0, so it caps lower bounds as
-            well.
+            well. A delta below 1e-300 counts as 0, and as 1e-300 for a lower bound.
 
         Raises:
             ValueError: an argument is out of range, or the setting is one of another system.
@@ -88,6 +88,8 @@ class Accountant:
         counts = checks.counts("rounds", rounds)
         delta = checks.probability("delta", delta, zero=True)
         flat = counts.ravel()
+        if delta < numerics.SMALLEST_DELTA:
+            delta = 0.0 if self.kind != "lower" or delta == 0 else numerics.SMALLEST_DELTA
         if delta == 0:
             columns: Columns = {"epsilon": np.full(flat.shape, np.inf)}
         else:

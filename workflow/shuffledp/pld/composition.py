@@ -145,7 +145,7 @@ class _Contour:
         parts = [_Tilted(lattice, rounds, theta) for lattice, rounds in phases]
         self.log_moment, self.mean, variance = _cumulants(parts)
         self.deviation = math.sqrt(variance)
-        self._moment_error = sum(part.log_moment_error * part.rounds for part in parts)
+        self.moment_error = sum(part.log_moment_error * part.rounds for part in parts)
         self._step = phases[0][0].step
         self._set_window(phases)
         self._set_frequencies(parts)
@@ -230,7 +230,7 @@ class _Contour:
         front = math.exp(min(self.log_moment - theta * first, 700.0)) / self.points
         value = front * float(np.sum(self._multiplicity * (power * turn * weight).real))
         sizes = self._multiplicity * np.abs(power * weight)
-        rounding = front * float(np.sum(sizes * (self._moment_error + self._relative + 64 * EPSILON)))
+        rounding = front * float(np.sum(sizes * (self.moment_error + self._relative + 64 * EPSILON)))
         # the distance of eps from the lattice point is known to the digits of eps
         rounding += front * 4 * EPSILON * eps * float(np.sum(self._multiplicity * np.abs(power / poles)))
         largest_weight = 2 / -math.expm1(-theta * step)
@@ -289,9 +289,13 @@ class Composition:
     def __init__(self, phases: Sequence[tuple[Lattice, int]], *, bound: str) -> None:
         self.bound = checks.choice("bound", bound, ("upper", "lower"))
         self.phases = _on_one_step([(lattice, rounds) for lattice, rounds in phases if rounds > 0])
-        largest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in self.phases)
+        # without finite losses the largest is that of no loss at all
+        largest = sum(float(lattice.loss.max(initial=-math.inf)) * rounds for lattice, rounds in self.phases)
         self.largest = largest * (1 + 4 * EPSILON) if largest > 0 else largest
-        log_kept = sum(math.log1p(-lattice.infinite) * rounds for lattice, rounds in self.phases)
+        with np.errstate(divide="ignore"):
+            log_kept = sum(
+                float(np.log1p(-min(lattice.infinite, 1.0))) * rounds for lattice, rounds in self.phases
+            )
         self.infinite = -math.expm1(log_kept)
         self._latest: _Contour | None = None
 
@@ -352,28 +356,37 @@ class Composition:
         return self.delta_with_errors(eps)[0]
 
     def epsilon(self, delta: float) -> float:
-        """Return epsilon at delta in [0, 1): an upper or a lower bound, as ``bound`` says; never below 0."""
+        """Return epsilon at delta in [0, 1): an upper or a lower bound, as ``bound`` says; never below 0.
+
+        At delta = 0 a lower bound is that at 1e-300.
+        """
         delta = checks.probability("delta", delta, zero=True)
         if self.bound == "upper" and self.infinite > delta:
             return math.inf
         if not self.phases or self.largest <= 0:
             return 0.0
-        if delta == 0:
-            return self.largest
+        if delta < numerics.SMALLEST_DELTA:
+            if self.bound == "upper":
+                return self.largest
+            delta = numerics.SMALLEST_DELTA
         target = math.log(delta)
         tilt = self._tilt(lambda eps, log_delta: eps < 0 or log_delta > target)
         self._latest = _Contour(self.phases, tilt)
+        if self.bound == "lower" and self._latest.moment_error > 0.3:
+            return 0.0  # rounding eats the digits: nothing is claimed
 
         def excess(eps: float) -> float:
-            return math.log(max(self.delta(eps), 1e-320)) - math.log(delta)
+            return math.log(max(self.delta(eps), numerics.SMALLEST_DELTA / 10)) - math.log(delta)
 
-        # walk from the tilted mean in steps of its deviation to an interval that holds the root
+        # walk from the tilted mean in growing steps to an interval that holds the root
         guess, step = max(self._latest.mean, 0.0), max(self._latest.deviation, self.phases[0][0].step)
         low, high = max(guess - step, 0.0), min(guess + step, self.largest)
         while high < self.largest and excess(high) > 0:
-            low, high = high, min(high + 2 * step, self.largest)
+            step *= 2
+            low, high = high, min(high + step, self.largest)
         while low > 0 and excess(low) <= 0:
-            low, high = max(low - 2 * step, 0.0), low
+            step *= 2
+            low, high = max(low - step, 0.0), low
         if low == 0 and excess(0.0) <= 0:
             return 0.0
         if excess(low) <= 0 or excess(high) > 0:  # delta jumps at an end of the interval

@@ -16,17 +16,18 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import fft
+from scipy import fft, optimize
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes
 
 BOUNDS = ("upper", "lower")
+FORMS = ("hockey_stick", "tail")
 
 _ON_POINT = 1e-9  # of a step: so far above a grid point, a threshold counts as the point
-_TAIL_POINTS = 2**18
-_TAIL_ACCURACY = 2e-3
+_POINTS = 2**18
+_ACCURACY = 2e-3
 _DOUBLINGS = 8
 _TRANSFORM = 8 * numerics.EPSILON  # relative rounding error of a transform, per halving of its length
 
@@ -102,8 +103,8 @@ def tail_probability(
     return min(max(float(total.mass[reached].sum()), 0.0) + total.infinite + total.error, 1.0), total.error
 
 
-def tail_epsilon(outcomes: Outcomes, *, delta: float, rounds: int) -> float:
-    """Return the smallest eps >= 0 with P(sum of losses >= eps) at most delta, rounded up.
+def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str) -> float:
+    """Return the smallest eps >= 0 at which delta of the composition is within ``delta``, rounded up.
 
     On a grid that is made long enough for the error of the sum to stay below 1/500 of delta.
 
@@ -111,6 +112,8 @@ def tail_epsilon(outcomes: Outcomes, *, delta: float, rounds: int) -> float:
         outcomes: one round.
         delta: target, in (0, 1).
         rounds: number of rounds, >= 0.
+        form: what delta is: "hockey_stick" for that of ``fourier_accountant``, or "tail" for that of
+            ``tail_probability``.
 
     Returns:
         An upper bound, inf where infinite losses alone exceed delta.
@@ -120,29 +123,52 @@ def tail_epsilon(outcomes: Outcomes, *, delta: float, rounds: int) -> float:
         ArithmeticError: delta is too small for the accuracy of the transform.
     """
     delta, rounds = checks.probability("delta", delta), checks.count("rounds", rounds, at_least=0)
+    form = checks.choice("form", form, FORMS)
     if rounds == 0:
         return 0.0
     mean = float(outcomes.mass @ outcomes.loss)
     deviation = math.sqrt(float(outcomes.mass @ outcomes.loss**2))
+    if deviation == 0:
+        return 0.0 if _infinite(outcomes.infinite, rounds) <= delta else math.inf
     limit = 2 * (rounds * abs(mean) + 8 * math.sqrt(rounds) * deviation)
     for _ in range(_DOUBLINGS):
-        total = _sum_of_losses(outcomes, rounds, _TAIL_POINTS, limit, "upper")
-        if total.error < _TAIL_ACCURACY * delta:
+        total = _sum_of_losses(outcomes, rounds, _POINTS, limit, "upper")
+        if total.error < _ACCURACY * delta:
             break
         limit *= 2
     else:
         raise ArithmeticError(
             f"delta={delta:g} is too small for a Fourier transform in double precision, which errs by "
-            f"{total.error:.1g}; ask for the hockey-stick form"
+            f"{total.error:.1g}; clones-pld and the hockey-stick forms of krr have no such limit"
         )
+    left = delta - total.infinite - total.error
+    return _tail_root(total, left) if form == "tail" else _divergence_root(total, left)
+
+
+def _tail_root(total: _Sum, delta: float) -> float:
+    """The largest loss whose tail is more than delta."""
     order = np.argsort(total.loss)
-    tail = np.cumsum(total.mass[order][::-1])[::-1] + total.infinite + total.error
-    within = tail <= delta
+    within = np.cumsum(total.mass[order][::-1])[::-1] <= delta
     if not within.any():
         return math.inf
-    # above the largest loss whose tail is more than delta
     beyond = np.nonzero(~within)[0]
     return max(float(total.loss[order][beyond[-1]]), 0.0) if beyond.size else 0.0
+
+
+def _divergence_root(total: _Sum, delta: float) -> float:
+    """The eps at which the divergence is delta, rounded up."""
+    if delta <= 0:
+        return math.inf
+    some = total.loss > 0
+    loss, mass = total.loss[some], total.mass[some]
+
+    def excess(eps: float) -> float:
+        return float(mass @ np.maximum(-np.expm1(eps - loss), 0.0)) - delta
+
+    if excess(0.0) <= 0:
+        return 0.0
+    root = float(optimize.brentq(excess, 0.0, float(loss.max()), rtol=1e-12))
+    return root * (1 + 1e-11)
 
 
 def _within(value: float, limit: float) -> float:
@@ -163,7 +189,7 @@ def _sum_of_losses(outcomes: Outcomes, rounds: int, points: int, limit: float, b
     kept = cell < half if bound == "upper" else cell >= -half
     mass, cell = outcomes.mass[kept], np.clip(cell[kept], -half, half - 1)
     each = outcomes.infinite + float(outcomes.mass[~kept].sum())
-    infinite = -math.expm1(rounds * math.log1p(-min(each, 1 - numerics.EPSILON)))
+    infinite = _infinite(each, rounds)
 
     place = np.mod(cell, points).astype(np.int64)
     transform = fft.rfft(np.bincount(place, weights=mass, minlength=points))
@@ -184,6 +210,11 @@ def _sum_of_losses(outcomes: Outcomes, rounds: int, points: int, limit: float, b
     # losses themselves are rounded, and delta falls by at most as much as epsilon grows
     rounding += 4 * numerics.EPSILON * rounds * limit
     return _Sum(loss, law, infinite, folded + rounding)
+
+
+def _infinite(each: float, rounds: int) -> float:
+    """Return the probability of an infinite loss in any round, given that of one."""
+    return -math.expm1(rounds * math.log1p(-min(each, 1 - numerics.EPSILON)))
 
 
 def _log_moment(mass: FloatArray, loss: FloatArray, rounds: int, limit: float) -> float:

@@ -12,6 +12,7 @@ from shuffledp import numerics
 from shuffledp.checks import FloatArray
 from shuffledp.numerics import EPSILON
 
+_PIECE = 2**18  # outcomes that are looked at together
 _CELLS = 64  # cells of the step in which outcomes are merged first
 _ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point
 
@@ -95,12 +96,16 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
     are both kept. The pair that results dominates the one that came in, and its expected loss grows by less
     than step^2 / 8, where rounding every loss up would cost step / 2.
     """
-    below = np.floor(outcomes.loss / step)
-    within = outcomes.loss - below * step
-    share = np.clip(np.expm1(-within) / math.expm1(-step), 0.0, 1.0)
-    index = np.concatenate([below, below + 1])
-    mass = np.concatenate([outcomes.mass * (1 - share), outcomes.mass * share])
-    return _gather(step, index, mass, outcomes.infinite)
+    index, mass = [np.zeros(0)], [np.zeros(0)]
+    for start in range(0, outcomes.loss.size, _PIECE):
+        loss, weight = outcomes.loss[start : start + _PIECE], outcomes.mass[start : start + _PIECE]
+        below = np.floor(loss / step)
+        within = loss - below * step
+        share = np.clip(np.expm1(-within) / math.expm1(-step), 0.0, 1.0)
+        points, inverse = np.unique(np.concatenate([below, below + 1]), return_inverse=True)
+        index.append(points)
+        mass.append(np.bincount(inverse, weights=np.concatenate([weight * (1 - share), weight * share])))
+    return _gather(step, np.concatenate(index), np.concatenate(mass), outcomes.infinite)
 
 
 def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:

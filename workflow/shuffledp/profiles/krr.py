@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,15 +29,16 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes, dominating
+from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating
 from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks
 
 ADVERSARIES = ("strong", "weak")
 DIVERGENCES = ("hockey_stick", "tail")
 
-_NEGLIGIBLE = math.exp(-numerics.NEGLIGIBLE)
-_LARGEST = 20_000_000  # parts or outcomes that are kept in memory
-_CHUNK = 4096  # parts whose outcomes are listed at a time
+_MOST_PARTS, _MOST_OUTCOMES = 5_000_000, 8_000_000  # that are kept in memory
+_LISTED = 2**19  # outcomes that are listed at a time, as far as parts are not larger
+_PIECE = 2**18  # parts that are looked at together
+_FINE = 160  # steps of the lattice of ``krr_lattice`` in the root mean square of the losses
 _TIES = 64 * numerics.EPSILON  # of the number of coins: so far above a count, a threshold counts as it
 
 
@@ -67,56 +70,121 @@ def krr(
 
     Raises:
         ValueError: an argument is out of range, or the weak adversary's pair is too large to list (from n
-            of some 3e5 on).
+            of some 1e5 on).
     """
     targets = checks.reals("eps", eps)
     divergence = checks.choice("divergence", divergence, DIVERGENCES)
-    pair, largest = _pair(*_arguments(n, categories, gamma, adversary))
+    pair, largest = _pair(*_arguments(n, categories, gamma, adversary), numerics.NEGLIGIBLE)
     # beyond the largest finite loss nothing changes any more
     deltas = [_delta(pair, min(one, largest + 1.0), divergence) for one in targets.ravel().tolist()]
     return checks.like_input(np.array(deltas).reshape(targets.shape))
 
 
-def krr_outcomes(*, n: int, categories: int, gamma: float, adversary: str = "strong") -> Outcomes:
-    """Return the outcomes of one shuffle of k-ary randomised response, to be composed.
+def krr_outcomes(
+    *,
+    n: int,
+    categories: int,
+    gamma: float,
+    adversary: str = "strong",
+    nats: float = numerics.NEGLIGIBLE,
+) -> Outcomes:
+    """Return the outcomes of one shuffle of k-ary randomised response.
 
     Args:
         n: number of clients.
         categories: number k of symbols, >= 2.
         gamma: probability of an answer drawn uniformly, in (0, 1).
         adversary: "strong" or "weak".
+        nats: how far below the rest an outcome is left out; at most 600, where doubles are still exact.
 
     Returns:
         Masses under P and losses. Infinite losses (N2 = 0, strong adversary) and a bound on all that is left
-        out, some e^-60, are in ``infinite``.
+        out, some e^-nats, are in ``infinite``.
 
     Raises:
         ValueError: an argument is out of range, or there are too many outcomes to list. They grow like n
-            for the strong and like n^1.5 for the weak adversary, for whom n of some 3000 is the largest.
+            for the strong and like n^1.5 for the weak adversary, for whom n of some 1500 is the largest.
     """
-    return _listed(*_arguments(n, categories, gamma, adversary))
+    pair, _ = _pair(*_arguments(n, categories, gamma, adversary), nats)
+    masses, losses, infinite, count = [], [], 0.0, 0
+    for outcomes in _listed(pair):
+        masses.append(outcomes.mass)
+        losses.append(outcomes.loss)
+        infinite += outcomes.infinite
+        count += outcomes.mass.size
+        if count > _MOST_OUTCOMES:
+            raise ValueError(
+                f"n must be smaller to list every outcome: n={n} has more than {_MOST_OUTCOMES} of them; "
+                "krr_lattice has no such limit"
+            )
+    return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
 
 
-@functools.lru_cache(maxsize=4)
-def _listed(n: int, categories: int, gamma: float, adversary: str) -> Outcomes:
-    pair, _ = _pair(n, categories, gamma, adversary)
-    masses, losses, infinite, count = [], [], pair.lost, 0
-    for start in range(0, pair.counts.size, _CHUNK):
-        chunk = slice(start, start + _CHUNK)
-        part = TiltedBinomials(
-            pair.weights[chunk], pair.counts[chunk], pair.tilts[chunk], pair.gaps[chunk], 0.0
+def krr_lattice(
+    *,
+    n: int,
+    categories: int,
+    gamma: float,
+    adversary: str = "strong",
+    nats: float = numerics.NEGLIGIBLE,
+) -> Outcomes:
+    """Return a pair that dominates one shuffle of k-ary randomised response, to be composed.
+
+    Args:
+        n: number of clients.
+        categories: number k of symbols, >= 2.
+        gamma: probability of an answer drawn uniformly, in (0, 1).
+        adversary: "strong" or "weak".
+        nats: how far below the rest an outcome is left out.
+
+    Returns:
+        As ``krr_outcomes``, on a lattice so fine that epsilon does not grow by 1e-4 of itself (connecting
+        the dots), in the memory that some outcomes take.
+
+    Raises:
+        ValueError: an argument is out of range, or the weak adversary's pair is too large to list (from n
+            of some 1e5 on).
+    """
+    pair, _ = _pair(*_arguments(n, categories, gamma, adversary), nats)
+    # a loss is 2 b t to first order, and the mean of t^2 is 1/N
+    step = 2 * math.sqrt(float(pair.weights @ (pair.tilts**2 / np.maximum(pair.counts, 1.0)))) / _FINE
+    index, mass, infinite = np.zeros(0), np.zeros(0), 0.0
+    for outcomes in _listed(pair):
+        # together with what has been gathered: points of the lattice stay where they are
+        lattice = connect_the_dots(outcomes, step=step)
+        index = np.concatenate([index, np.rint(lattice.loss / step)])
+        index, inverse = np.unique(index, return_inverse=True)
+        mass = np.bincount(inverse, weights=np.concatenate([mass, lattice.mass]), minlength=index.size)
+        infinite += outcomes.infinite
+    return Outcomes(mass, step * index, infinite)
+
+
+def _listed(pair: TiltedBinomials) -> Iterator[Outcomes]:
+    """Yield the outcomes of a pair, some parts at a time; what is left out or infinite in ``infinite``."""
+    ends = np.cumsum(np.minimum(pair.counts + 1, 2 * pair.reach()))
+    negligible = math.exp(-pair.nats) / ends[-1]
+    start = 0
+    while start < pair.counts.size:
+        taken = ends[start - 1] if start else 0.0
+        end = max(int(np.searchsorted(ends, taken + _LISTED)), start + 1)
+        chunk = slice(start, end)
+        part = replace(
+            pair,
+            weights=pair.weights[chunk],
+            counts=pair.counts[chunk],
+            tilts=pair.tilts[chunk],
+            gaps=pair.gaps[chunk],
+            lost=pair.lost if start == 0 else 0.0,
         )
         with np.errstate(divide="ignore"):
             listed = dominating(part, gamma=1.0)
-        infinite += listed.infinite + float(listed.mass[listed.loss == np.inf].sum())
-        small = listed.mass < _NEGLIGIBLE / _LARGEST
-        infinite += _NEGLIGIBLE * float(small.sum()) / _LARGEST
-        kept = ~small & np.isfinite(listed.loss)
-        masses.append(listed.mass[kept])
-        losses.append(listed.loss[kept])
-        count += masses[-1].size
-        _check_size(count, n)
-    return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
+        small = listed.mass < negligible
+        without_end = listed.loss == np.inf
+        infinite = listed.infinite + float(listed.mass[without_end].sum())
+        infinite += negligible * float(small.sum())
+        kept = ~small & ~without_end
+        yield Outcomes(listed.mass[kept], listed.loss[kept], infinite)
+        start = end
 
 
 def _arguments(n: int, categories: int, gamma: float, adversary: str) -> tuple[int, int, float, str]:
@@ -126,57 +194,61 @@ def _arguments(n: int, categories: int, gamma: float, adversary: str) -> tuple[i
     return n, categories, gamma, checks.choice("adversary", adversary, ADVERSARIES)
 
 
-def _pair(n: int, categories: int, gamma: float, adversary: str) -> tuple[TiltedBinomials, float]:
+def _pair(
+    n: int, categories: int, gamma: float, adversary: str, nats: float
+) -> tuple[TiltedBinomials, float]:
     """Return the pair and a bound on its finite losses."""
     if adversary == "strong":
-        return _strong(n, categories, gamma), math.log(n)
+        return _strong(n, categories, gamma, nats), math.log(n)
     # where e^loss overflows, delta at a smaller eps serves
-    return _weak(n, categories, gamma), min(math.log1p((1 - gamma) * (categories / gamma)), 700.0)
-
-
-def _check_size(count: int, n: int) -> None:
-    if count > _LARGEST:
-        raise ValueError(f"n must be smaller for this adversary: n={n} takes more than {_LARGEST} outcomes")
+    return _weak(n, categories, gamma, nats), min(math.log1p((1 - gamma) * (categories / gamma)), 700.0)
 
 
 @functools.lru_cache(maxsize=8)
-def _strong(n: int, categories: int, gamma: float) -> TiltedBinomials:
+def _strong(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials:
     share = 2 * gamma / categories
-    blocks = binomial_blocks(n - 1, math.log(share), math.log1p(-share), relative_width=0.0)
+    blocks = binomial_blocks(n - 1, math.log(share), math.log1p(-share), relative_width=0.0, nats=nats)
     ones = np.ones(blocks.low.shape)
-    return TiltedBinomials(blocks.weights, blocks.low + 1, ones, 0 * ones, blocks.lost)
+    return TiltedBinomials(blocks.weights, blocks.low + 1, ones, 0 * ones, blocks.lost, nats)
 
 
-@functools.lru_cache(maxsize=8)
-def _weak(n: int, categories: int, gamma: float) -> TiltedBinomials:
-    random = binomial_blocks(n - 1, math.log(gamma), math.log1p(-gamma), relative_width=0.0)
-    share = 2 / categories
+@functools.lru_cache(maxsize=2)
+def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials:
+    log_random, log_truthful = math.log(gamma), math.log1p(-gamma)
+    random = binomial_blocks(n - 1, log_random, log_truthful, relative_width=0.0, nats=nats)
+    share, negligible = 2 / categories, math.exp(-nats)
     own = 1 - gamma * (1 - share)  # that the client sends one of the two symbols
     weights, counts, excess, lost, size = [], [], [], random.lost, 0
     for others, weight in zip(random.low.tolist(), random.weights.tolist(), strict=True):
-        if weight < _NEGLIGIBLE / n:
+        if weight < negligible / n:
             lost += weight
             continue
         if categories == 2:
             low, law = others, np.array([0.0, 1.0])
         else:
-            blocks = binomial_blocks(int(others), math.log(share), math.log1p(-share), relative_width=0.0)
+            blocks = binomial_blocks(
+                int(others), math.log(share), math.log1p(-share), relative_width=0.0, nats=nats
+            )
             low, law = blocks.low[0], np.append((1 - own) * blocks.weights, 0.0)
             law[1:] += own * blocks.weights
             # both ends of the window may have been cut off
-            lost += weight * _NEGLIGIBLE * (float(low > 0) + float(blocks.high[-1] < others))
+            lost += weight * negligible * (float(low > 0) + float(blocks.high[-1] < others))
         law = weight * law
-        kept = law > _NEGLIGIBLE / _LARGEST
+        kept = law > negligible / _MOST_PARTS
         lost += float(law[~kept].sum())
         weights.append(law[kept])
         counts.append((low + np.arange(law.size))[kept])
         # of (N + excess) coins, N are seen by the tilt
         excess.append(np.full(weights[-1].size, 2 * gamma * (others + 1) / ((1 - gamma) * categories)))
         size += weights[-1].size
-        _check_size(size, n)
+        if size > _MOST_PARTS:
+            raise ValueError(
+                f"n must be smaller for the weak adversary: n={n} takes more than {_MOST_PARTS} pairs of "
+                "numbers of reports"
+            )
     number, beyond = np.concatenate(counts), np.concatenate(excess)
     total = number + beyond
-    return TiltedBinomials(np.concatenate(weights), number, number / total, beyond / total, lost)
+    return TiltedBinomials(np.concatenate(weights), number, number / total, beyond / total, lost, nats)
 
 
 def _delta(pair: TiltedBinomials, eps: float, divergence: str) -> float:
@@ -185,18 +257,22 @@ def _delta(pair: TiltedBinomials, eps: float, divergence: str) -> float:
     N coins tilted by b are N - 1 fair ones and one that shows heads with probability (1 + b)/2, or (1 - b)/2
     under Q. So the probabilities of the outcomes with a loss of eps or more are binomial tails.
     """
-    coins, ratio = np.maximum(pair.counts - 1, 0.0), math.tanh(eps / 2)
-    # without a distinguished message every loss is 0, which counts where eps <= 0
-    reach = np.full(coins.shape, np.inf if ratio > 0 else -np.inf)
-    np.divide(ratio, pair.tilts, out=reach, where=pair.tilts > 0)
-    least = np.ceil(pair.counts * (1 + np.clip(reach, -2.0, 2.0)) / 2 - _TIES * (pair.counts + 1))
-    least = np.where(pair.counts > 0, least, np.where(reach > 0, 2.0, 0.0))
-    more, less = _binomial_tails(np.clip(least, 0.0, coins + 2), coins)
-    half = pair.gaps / 2
-    above = float(pair.weights @ ((1 - half) * more + half * less))
+    ratio, above, other = math.tanh(eps / 2), 0.0, 0.0
+    for start in range(0, pair.counts.size, _PIECE):
+        some = slice(start, start + _PIECE)
+        counts, tilts, weights = pair.counts[some], pair.tilts[some], pair.weights[some]
+        coins = np.maximum(counts - 1, 0.0)
+        # without a distinguished message every loss is 0, which counts where eps <= 0
+        reach = np.full(coins.shape, np.inf if ratio > 0 else -np.inf)
+        np.divide(ratio, tilts, out=reach, where=tilts > 0)
+        least = np.ceil(counts * (1 + np.clip(reach, -2.0, 2.0)) / 2 - _TIES * (counts + 1))
+        least = np.where(counts > 0, least, np.where(reach > 0, 2.0, 0.0))
+        more, less = _binomial_tails(np.clip(least, 0.0, coins + 2), coins)
+        half = pair.gaps[some] / 2
+        above += float(weights @ ((1 - half) * more + half * less))
+        other += math.exp(eps) * float(weights @ (half * more + (1 - half) * less))
     if divergence == "tail":
         return min(above * (1 + numerics.OUTWARD) + pair.lost, 1.0)
-    other = math.exp(eps) * float(pair.weights @ (half * more + (1 - half) * less))
     return min(max(above - other, 0.0) + numerics.OUTWARD * (above + other) + pair.lost, 1.0)
 
 
