@@ -14,7 +14,7 @@ _FIG1 = {"a": 1, "b": 2, "c": 3, "d": 4}
 _FIG4 = {"a": 1, "b": 4, "c": 16}
 _TAU = 1e-12
 _SEEN = 1e3 * _TAU
-_SAME = 0.01
+_CLOSE = 1.05  # how many times as large "close" is taken to mean
 _FAR = 10  # how many times lower "considerably lower" is taken to mean
 
 
@@ -64,18 +64,23 @@ def _k2(tables: Tables) -> Decision:
     if not all((ratio > 1).all() for ratio in looser.values()):
         return Decision(ours, "not reproduced", "Renyi accounting is not looser everywhere")
     earlier = _over(tables, "delta", "feldman2021-numerical-strong", "clones-pld", {"a": 1})[1]
+    renyi = f"Renyi accounting is looser at every point (delta at least {_least(looser):.2f} times as large)"
+    by_itself = (
+        f"the numerical method of feldman2021 gives a delta {earlier.iloc[0]:.2f} times as large at "
+        f"epsilon={first[1].epsilon:g}, and {earlier.iloc[-1]:.1g} times at "
+        f"epsilon={tables['clones-pld@1'].epsilon.iloc[-1]:g}"
+    )
+    if earlier.max() < _CLOSE:
+        return Decision(ours, "reproduced", f"{renyi}; {by_itself}")
     fft = tables["clones-pld@1"].delta
     seen = fft > _SEEN  # below, the enumeration's truncation shows
     same = (tables["enumeration"].delta / fft - 1)[seen].abs().max()
-    if not same < _SAME:
-        return Decision(ours, "not reproduced", "the enumeration of one round is not the FFT bound")
     return Decision(
         ours,
-        "reproduced under a stated reading",
-        f"Renyi accounting is looser at every point (delta at least {_least(looser):.2f} times as large); "
-        f"enumerating one round of the pair that the FFT composes gives the FFT bound within "
-        f"{100 * same:.2g}%. With the fewer clones of feldman2021 itself delta is {earlier.iloc[0]:.1f} "
-        f"times as large at epsilon={first[1].epsilon:g}, and the factor grows with epsilon",
+        "not reproduced",
+        f"{renyi}, but {by_itself}, as its analysis has fewer clones. Only on the pair of feldman2022, which "
+        f"is the one that the FFT composes, do the two agree (enumerated, within {100 * same:.2g}% where "
+        f"delta is above {_SEEN:g}), by construction",
     )
 
 
