@@ -24,8 +24,8 @@ from shuffledp.training.experiment import THEOREM3, Experiment
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
-_WHOLE = ("n", "k", "categories", "rounds")
-_PROBABILITIES = ("delta", "gamma")
+_WHOLE = ("n", "k", "categories", "slots", "rounds")
+_PROBABILITIES = ("delta", "gamma", "rate")
 
 
 @dataclass(frozen=True)
@@ -433,11 +433,6 @@ def _figure(
     undrawn = figure.setdefault("undrawn", [])
     figure.setdefault("choices", [])
     ratio = figure.setdefault("ratio", None)
-    if ratio and not set(ratio) <= set(figure["curves"]):
-        raise ValueError(
-            f"configuration: ratio must name two of the figure's curves, got {', '.join(ratio)} "
-            f"(at {_where([*at, 'ratio'], files)})"
-        )
     curves: list[Curve] = []
     for label, panel in figure["panels"].items():
         here = [*at, "panels", label]
@@ -452,7 +447,19 @@ def _figure(
         variable, values = _points(panel["x"], here, files)
         given = {name: float(panel[name]) for name in variables() if name in panel}
         _check_range(given, variable, values, here, files)
-        wanted = [(curve, [*at, "curves"]) for curve in figure["curves"]]
+        place = [*(here if "curves" in panel else at), "curves"]
+        drawn = panel.get("curves", figure.get("curves", []))
+        if not drawn:
+            raise ValueError(
+                f"configuration: curves must be named, by the figure or by each of its panels "
+                f"(at {_where(here, files)})"
+            )
+        if ratio and not set(ratio) <= set(drawn):
+            raise ValueError(
+                f"configuration: ratio must name two of the curves of each panel, got {', '.join(ratio)} "
+                f"(at {_where([*at, 'ratio'], files)})"
+            )
+        wanted = [(curve, place) for curve in drawn]
         wanted += [(curve, [*at, "undrawn"]) for curve in undrawn]
         wanted += [(curve, [*here, "undrawn"]) for curve in panel["undrawn"]]
         twice = [name for name, times in Counter(name for name, _ in wanted).items() if times > 1]
@@ -462,10 +469,10 @@ def _figure(
                 f"(at {_where(at, files)})"
             )
         for accountant, place in wanted:
-            drawn = place[-1] == "curves"
-            _check_accountant(accountant, drawn, styles, place, files)
+            is_drawn = place[-1] == "curves"
+            _check_accountant(accountant, is_drawn, styles, place, files)
             fixed = tuple(_fixed(accountant, variable, given, here, files).items())
-            curves.append(Curve(paper, name, label, accountant, variable, values, fixed, drawn))
+            curves.append(Curve(paper, name, label, accountant, variable, values, fixed, is_drawn))
         used = {key for curve in curves if curve.panel == label for key, _ in curve.fixed}
         idle = [key for key in given if key not in used]
         if idle:
@@ -473,7 +480,9 @@ def _figure(
                 f"configuration: {idle[0]} is fixed here and no accountant of the panel takes it; remove it "
                 f"(at {_where([*here, idle[0]], files)})"
             )
-    return Figure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(curves))
+    names = list(dict.fromkeys(curve.accountant for curve in curves if curve.drawn))
+    settings = {**figure, "curves": names, "styles": _looks(names, styles)}
+    return Figure(paper, name, settings, tuple(curves))
 
 
 def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str, tuple[float, ...]]:

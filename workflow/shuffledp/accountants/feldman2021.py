@@ -57,19 +57,8 @@ def _best_split(
     return epsilon[every, best], shuffle_delta[every, best]
 
 
-@register(
-    name="feldman2021-strong",
-    citation="feldman2021, ullman2017, kairouz2015",
-    theorem="Theorem 3.1 of feldman2021, Theorem 3.4 of kairouz2015",
-    kind="upper",
-    label="feldman2021 + subsampling + strong composition",
-    needs=("eps0-LDP",),
-    note=(
-        "The split of delta between the rounds and their composition is optimised and reported; where the "
-        "condition of the closed form fails for every split, shuffling does not amplify."
-    ),
-)
-def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+def columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    """Return epsilon of T subsampled shuffles by the closed form, at the best split of delta, for every T."""
     plain = _no_amplification(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)["epsilon"]
     epsilon, shuffle_delta = np.full(rounds.shape, np.inf), np.zeros(rounds.shape)
     some = rounds > 0
@@ -84,6 +73,22 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
         "shuffle_delta": shuffle_delta,
         "composition_delta": np.asarray(left),
     }
+
+
+@register(
+    name="feldman2021-strong",
+    citation="feldman2021, ullman2017, kairouz2015",
+    theorem="Theorem 3.1 of feldman2021, Theorem 3.4 of kairouz2015",
+    kind="upper",
+    label="feldman2021 + subsampling + strong composition",
+    needs=("eps0-LDP",),
+    note=(
+        "The split of delta between the rounds and their composition is optimised and reported; where the "
+        "condition of the closed form fails for every split, shuffling does not amplify."
+    ),
+)
+def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return columns(n, k, eps0, rounds, delta)
 
 
 @register(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import clones, systems
+from shuffledp.accountants import clones, feldman2021, systems
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import balle2020
 from shuffledp.checks import FloatArray
@@ -115,6 +115,20 @@ _enter("fixed-window", "Theorem 3.2 (A.4)", balle2020.fixed_window, {"slots": "m
 _enter("sliding-window", "Theorem 4.3 (A.4)", balle2020.sliding_window, {"slots": "m"})
 _enter("averaged-window", "Theorem 4.1 (A.5, A.6)", balle2020.averaging, {"slots": "m"})
 _enter("shuffle", "Theorem 5.1 (A.7)", balle2020.shuffling, {})
+
+
+@register(
+    name="shuffle-feldman2021",
+    citation="feldman2021, kairouz2015",
+    theorem="Theorem 3.1 of feldman2021; Theorem 3.4 of kairouz2015",
+    kind="upper",
+    label="feldman2021, closed form",
+    needs=("eps0-LDP",),
+    note="The closed form for one shuffle; several are composed at the best split of delta.",
+    protocol="shuffle",
+)
+def _closed_form(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return feldman2021.columns(n, n, eps0, rounds, delta)
 
 
 @register(
