@@ -85,6 +85,11 @@ class Protocol(ABC):
         self.n = checks.count("n", n)
         self.seed = checks.count("seed", seed, at_least=0)
 
+    @property
+    @abstractmethod
+    def expected(self) -> float:
+        """Mean number of messages a round, dummies included."""
+
     @abstractmethod
     def checked_in(self, index: int) -> IntArray:
         """Return the clients who come to a round, ascending."""
@@ -141,6 +146,11 @@ class FixedSize(Protocol):
         super().__init__(n=n, seed=seed)
         _, self.k = checks.clients(n, k)
 
+    @property
+    def expected(self) -> float:
+        """The k that come."""
+        return float(self.k)
+
     def checked_in(self, index: int) -> IntArray:
         """Return the clients that the server draws for a round, ascending."""
         return _subset(self._random(_OF_ROUNDS, index), self.n, self.k)
@@ -169,6 +179,11 @@ class ShuffledCheckIn(Protocol):
         """
         super().__init__(n=n, seed=seed)
         self.rate = checks.probability("rate", rate)
+
+    @property
+    def expected(self) -> float:
+        """Mean number of check-ins."""
+        return self.n * self.rate
 
     def checked_in(self, index: int) -> IntArray:
         """Return the clients who come to a round, ascending."""
@@ -203,6 +218,11 @@ class Window(Protocol):
             raise ValueError(f"n and slots must have n (n + slots) < 2^63, got n={n} and slots={slots}")
         self.length = self.slots
         self._run, self._keys = -1, np.empty(0, dtype=np.int64)
+
+    @property
+    def expected(self) -> float:
+        """One where one is picked, else the mean load of a slot."""
+        return 1.0 if self.crowded == PICK else self.n / self.slots
 
     @property
     def _first(self) -> int:
