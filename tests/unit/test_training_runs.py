@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shuffledp import config
+from shuffledp import config, files
 from shuffledp.theory import girgis2021_convergence
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
@@ -38,7 +38,7 @@ def experiment(**changes):
 def test_an_experiment_counts_its_rounds():
     found = experiment(n=650)
     assert (found.rounds_per_epoch, found.total_epochs, found.rounds) == (6, 3, 18)
-    assert [found.rate(epoch) for epoch in (1, 2, 3)] == [0.3, 0.1, 0.1]
+    assert [found.learning_rate(epoch) for epoch in (1, 2, 3)] == [0.3, 0.1, 0.1]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,17 @@ def test_an_experiment_counts_its_rounds():
         ({"schedule": "cosine"}, "schedule must be one of"),
         ({"schedule": "girgis2021-theorem3"}, "needs a convex loss .* a projection, an l2 randomiser"),
         ({"delta": 2.0}, "delta must"),
+        ({"k": None}, "protocol 'subsampled-shuffle' needs k, got none"),
+        ({"protocol": "lottery"}, "protocol must be one of subsampled-shuffle, shuffled-check-in"),
+        ({"protocol": "shuffled-check-in"}, "protocol 'shuffled-check-in' needs rate, got none"),
+        (
+            {"protocol": "shuffled-check-in", "rate": 0.5},
+            "k must be left out .* expects 300 messages a round",
+        ),
+        ({"protocol": "shuffled-check-in", "rate": 1.5, "k": None}, r"rate must lie in \(0, 1\)"),
+        ({"rate": 0.5}, "protocol 'subsampled-shuffle' takes no rate, got 0.5; it is set by k"),
+        ({"protocol": "averaged-window", "slots": 5, "participation": 0.5}, "takes no participation"),
+        ({"protocol": "sliding-window", "slots": 601, "k": None}, "slots must be at most n"),
     ],
 )
 def test_impossible_experiments_are_refused(changes, message):
@@ -80,6 +91,51 @@ def test_what_decides_a_run():
     assert experiment(eps0=2).parameters(0) != base
     assert experiment().parameters(1) != base
     assert Experiment.from_parameters("tiny", base) == experiment()
+
+
+@pytest.mark.parametrize(
+    ("changes", "k", "rounds"),
+    [
+        ({"protocol": "shuffled-check-in", "rate": 0.1667}, 100, 6),
+        ({"protocol": "shuffled-check-in", "rate": 1e-4}, 1, 600),
+        ({"protocol": "fixed-window", "slots": 30, "participation": 0.5}, 1, 30),
+        ({"protocol": "fixed-window", "slots": 1}, 1, 1),
+        ({"protocol": "sliding-window", "slots": 30}, 1, 571),
+        ({"protocol": "averaged-window", "slots": 30}, 20, 30),
+    ],
+)
+def test_protocols_set_the_length_of_an_epoch(changes, k, rounds):
+    found = experiment(k=None, **changes)
+    assert (found.k, found.rounds_per_epoch, found.rounds) == (k, rounds, 3 * rounds)
+    assert Experiment.from_parameters("tiny", found.parameters(0)) == found
+    assert found.product("results", 0).modules[0] == "shuffledp.training.checkin_sgd"
+
+
+def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
+    """A digest that changes here costs hours of training. If that is meant, write the new one down."""
+    expected = {
+        "girgis2021-fig3": "4d28482e76c196ab",
+        "girgis2021-fig3-normclip": "4d28482e76c196ab",
+        "girgis2021-fig6-hemisphere": "8e67319967d07fc3",
+        "girgis2021-fig6-privunit": "1a7a9bc5d9870349",
+        "girgis2021-nonprivate": "4d28482e76c196ab",
+        "girgis2021-theorem3": "00a8f00f6a2a0cc3",
+    }
+    requests = {entry.name: entry.product("results", 0).request() for entry in shipped.experiments}
+    assert {name: requests[name]["code"] for name in expected} == expected
+    new = {"protocol", "rate", "slots", "participation"}
+    assert not any(new & set(requests[name]["parameters"]["experiment"]) for name in expected)
+    for record in (root / "results/training").glob("*/seed0.json"):
+        assert files.read_json(record)["request"] == requests[record.parent.name]
+
+
+def test_runs_of_other_protocols_are_not_accounted_for_as_sampling(root, tmp_path):
+    layer = tmp_path / "layer.yaml"
+    layer.write_text(
+        "training: {experiments: {girgis2021-fig3: {protocol: shuffled-check-in, rate: 0.1, k: 6000}}}\n"
+    )
+    with pytest.raises(ValueError, match=r"one with eps0, delta and protocol 'subsampled-shuffle' .*fig3'"):
+        config.load([root / "config/config.yaml", layer])
 
 
 THEOREM3 = {

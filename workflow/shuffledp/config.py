@@ -20,7 +20,7 @@ from shuffledp import accountants
 from shuffledp.accountants.systems import variables
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
-from shuffledp.training.experiment import THEOREM3, Experiment
+from shuffledp.training.experiment import SAMPLING, THEOREM3, Experiment
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
@@ -388,21 +388,22 @@ def _accuracy(
     figure.setdefault("choices", [])
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
-    known = {experiment.name: experiment for experiment in experiments}
+    private = {
+        entry.name: entry
+        for entry in experiments
+        if entry.eps0 is not None and entry.delta is not None and entry.protocol == SAMPLING
+    }
     panels = []
     for accountant in figure["curves"]:
         _check_accountant(accountant, True, styles, [*at, "curves"], files)
     for label, panel in figure["panels"].items():
-        experiment = known.get(panel["experiment"])
-        if experiment is None or experiment.eps0 is None or experiment.delta is None:
-            private = [
-                entry.name for entry in experiments if entry.eps0 is not None and entry.delta is not None
-            ]
+        if panel["experiment"] not in private:
             raise ValueError(
-                f"configuration: experiment must be one with eps0 and delta ({', '.join(private)}), got "
-                f"{panel['experiment']!r} (at {_where([*at, 'panels', label, 'experiment'], files)})"
+                f"configuration: experiment must be one with eps0, delta and protocol {SAMPLING!r} "
+                f"({', '.join(private)}), got {panel['experiment']!r} "
+                f"(at {_where([*at, 'panels', label, 'experiment'], files)})"
             )
-        panels.append(Utility(paper, name, label, experiment, tuple(figure["curves"])))
+        panels.append(Utility(paper, name, label, private[panel["experiment"]], tuple(figure["curves"])))
     return AccuracyFigure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(panels))
 
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from shuffledp import checks
+from shuffledp import checks, protocols
 from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
 from shuffledp.theory import step_size
@@ -27,6 +27,7 @@ AGGREGATES = ("sum", "clt")
 NONE = "none"
 CONSTANT, THEOREM3 = "constant", "girgis2021-theorem3"
 SCHEDULES = (CONSTANT, THEOREM3)
+SAMPLING = protocols.FixedSize.name
 
 # SHA-256 of the uncompressed idx files.
 MNIST_SHA256 = {
@@ -36,10 +37,14 @@ MNIST_SHA256 = {
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
 
+_REALS = (
+    *("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"),
+    *("rate", "participation"),
+)
 _LISTS = ("epochs", "learning_rates", "digits")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
     """One experiment; each of its seeds is a run of its own.
 
@@ -50,15 +55,22 @@ class Experiment:
         digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
             for all ten.
         n: number of clients; client i holds training image i (of those kept).
-        k: clients per round.
+        k: clients per round. With any protocol but "subsampled-shuffle" it is left out, and becomes the
+            expected number of messages, rounded and at least 1: n rate in shuffled check-in. Of the training
+            it then decides the rounds of an epoch alone.
         randomizer: one of ``randomizers.registry.NAMES``, or "none" for plain SGD.
         clip: "coordinate" or "norm"; "none" without a randomiser.
         clip_norm: C; None without a randomiser.
         eps0: local privacy parameter; None for "gaussian" and "none".
         noise_multiplier: of "gaussian" alone.
         delta: for the accounting; training does not depend on it.
-        epochs: lengths of the stretches of the learning rate; an epoch is n // k rounds.
+        epochs: lengths of the stretches of the learning rate; an epoch is n // k rounds, or one run of a
+            protocol of windows.
         learning_rates: one a stretch.
+        protocol: who takes part in a round, one of ``protocols.PROTOCOLS``.
+        rate: probability of taking part in a round, of "shuffled-check-in" alone.
+        slots: those that a client may choose from, of windows alone.
+        participation: probability of taking part in a window, of "fixed-window" alone; None for 1.
         schedule: "constant" within a stretch, or "girgis2021-theorem3": the step sizes D/(G sqrt t) of that
             theorem, times the learning rate.
         seeds: how many runs: seeds 0, 1, ...
@@ -71,7 +83,7 @@ class Experiment:
     data: str
     model: str
     n: int
-    k: int
+    k: int | None = None
     randomizer: str
     clip: str
     epochs: tuple[int, ...]
@@ -86,6 +98,10 @@ class Experiment:
     regularization: float = 0.0
     digits: tuple[int, ...] = ()
     schedule: str = CONSTANT
+    protocol: str = SAMPLING
+    rate: float | None = None
+    slots: int | None = None
+    participation: float | None = None
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)
@@ -93,7 +109,8 @@ class Experiment:
         checks.choice("clip", self.clip, CLIPS)
         checks.choice("aggregate", self.aggregate, AGGREGATES)
         checks.choice("randomizer", self.randomizer, (*registry.NAMES, NONE))
-        n, k = checks.clients(self.n, self.k)
+        n = checks.count("n", self.n)
+        k = self._checked_messages()
         checks.count("seeds", self.seeds)
         checks.real("regularization", self.regularization, at_least=0.0)
         epochs = tuple(checks.count("epochs", value) for value in self.epochs)
@@ -111,11 +128,47 @@ class Experiment:
         self._check_digits()
         self._check_schedule()
         numbers = {"n": n, "k": k, "epochs": epochs, "learning_rates": rates, "seeds": int(self.seeds)}
-        for field in ("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"):
+        numbers["slots"] = None if self.slots is None else int(self.slots)
+        for field in _REALS:
             value = getattr(self, field)
             numbers[field] = None if value is None else float(value)
         for field, value in numbers.items():
             object.__setattr__(self, field, value)
+
+    def _checked_messages(self) -> int:
+        """Return k, as given or as the protocol has it."""
+        kind = protocols.PROTOCOLS[checks.choice("protocol", self.protocol, tuple(protocols.PROTOCOLS))]
+        for field in ("rate", "slots", "participation"):
+            value = getattr(self, field)
+            if value is not None and field not in kind.settings:
+                raise ValueError(
+                    f"protocol {self.protocol!r} takes no {field}, got {value!r}; it is set by "
+                    f"{', '.join(kind.settings)}"
+                )
+        lacking = [
+            field for field in kind.settings if field != "participation" and getattr(self, field) is None
+        ]
+        if lacking:
+            raise ValueError(f"protocol {self.protocol!r} needs {lacking[0]}, got none")
+        expected = self.who(0).expected
+        k = max(1, round(expected))
+        if self.k is not None and self.k != k:
+            raise ValueError(
+                f"k must be left out with protocol {self.protocol!r}, which expects {expected:g} messages a "
+                f"round, got {self.k!r}"
+            )
+        return k
+
+    def who(self, seed: int) -> protocols.Protocol:
+        """Return the protocol of a run.
+
+        Args:
+            seed: of the run.
+        """
+        kind = protocols.PROTOCOLS[self.protocol]
+        setting = {field: getattr(self, field) for field in kind.settings}
+        given = {field: value for field, value in setting.items() if value is not None}
+        return kind(n=self.n, seed=seed, **given)
 
     def _check_randomizer(self) -> None:
         if (self.randomizer == NONE) != (self.clip == "none"):
@@ -157,6 +210,7 @@ class Experiment:
             "a convex loss (model 'logistic_binary')": self.model == "logistic_binary",
             "a projection": self.projection is not None,
             "an l2 randomiser": self.randomizer.startswith("l2_"),
+            f"protocol {SAMPLING!r}": self.protocol == SAMPLING,
         }
         lacking = [name for name, there in wanted.items() if not there]
         if lacking:
@@ -169,8 +223,10 @@ class Experiment:
 
     @property
     def rounds_per_epoch(self) -> int:
-        """Rounds in which as many clients take part as there are, rounded down."""
-        return self.n // self.k
+        """Rounds of one run of a protocol of windows; of any other, those in which as many messages are sent
+        as there are clients, rounded down."""
+        who = self.who(0)
+        return who.length if isinstance(who, protocols.Window) else self.n // self.k
 
     @property
     def total_epochs(self) -> int:
@@ -182,7 +238,7 @@ class Experiment:
         """T, for the accounting."""
         return self.total_epochs * self.rounds_per_epoch
 
-    def rate(self, epoch: int) -> float:
+    def learning_rate(self, epoch: int) -> float:
         """Return the learning rate of an epoch, counted from 1."""
         ends = accumulate(self.epochs)
         return next(rate for end, rate in zip(ends, self.learning_rates, strict=True) if epoch <= end)
@@ -206,7 +262,7 @@ class Experiment:
 
     def step(self, index: int) -> float:
         """Return the step size of a round, counted from 0."""
-        rate = self.rate(index // self.rounds_per_epoch + 1)
+        rate = self.learning_rate(index // self.rounds_per_epoch + 1)
         if self.schedule == CONSTANT:
             return rate
         moment = step_size.second_moment(**self.theorem3)
@@ -249,7 +305,8 @@ class Experiment:
 
     def product(self, folder: str, seed: int) -> Product:
         """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
-        modules = ["shuffledp.training.cldp_sgd", f"shuffledp.training.{MODELS[self.model]}"]
+        engine = "cldp_sgd" if self.protocol == SAMPLING else "checkin_sgd"
+        modules = [f"shuffledp.training.{engine}", f"shuffledp.training.{MODELS[self.model]}"]
         if self.randomizer != NONE:
             modules.append(f"shuffledp.randomizers.{self.randomizer}")
         if self.aggregate == "clt":

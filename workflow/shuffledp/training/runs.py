@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,8 +14,8 @@ from torch import Tensor
 
 from shuffledp import files, provenance, tables
 from shuffledp.randomizers import registry
-from shuffledp.training import cldp_sgd, convex, datasets, models
-from shuffledp.training.experiment import NONE, THEOREM3, Experiment
+from shuffledp.training import checkin_sgd, cldp_sgd, convex, datasets, models
+from shuffledp.training.experiment import NONE, SAMPLING, THEOREM3, Experiment
 
 PACKAGES = ("torch", "numpy", "scipy")
 COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
@@ -90,18 +91,20 @@ def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = 
             from shuffledp.randomizers.clt import GaussianLimit
 
             randomizer = GaussianLimit(randomizer)
-    return cldp_sgd.CldpSgd(
-        model,
-        images=data.train_images,
-        labels=data.train_labels,
-        k=experiment.k,
-        randomizer=randomizer,
-        clip=experiment.clip,
-        seed=seed,
-        projection=experiment.projection,
-        regularization=experiment.regularization,
-        chunk=chunk,
-    )
+    setting = {
+        "images": data.train_images,
+        "labels": data.train_labels,
+        "k": experiment.k,
+        "randomizer": randomizer,
+        "clip": experiment.clip,
+        "seed": seed,
+        "projection": experiment.projection,
+        "regularization": experiment.regularization,
+        "chunk": chunk,
+    }
+    if experiment.protocol == SAMPLING:
+        return cldp_sgd.CldpSgd(model, **setting)
+    return checkin_sgd.CheckInSgd(model, **setting, protocol=experiment.who(seed))
 
 
 def train(
@@ -126,8 +129,8 @@ def train(
 
     Returns:
         One row an epoch: ``COLUMNS``. Accuracy is on the test images after the epoch, the loss the mean over
-        the epoch's participants, the seconds those spent so far. With the schedule of Theorem 3 the excess
-        risk after the epoch too, overstated by at most 1e-6.
+        the epoch's rounds of the participants' mean (nan if there were none), the seconds those spent so far.
+        With the schedule of Theorem 3 the excess risk after the epoch too, overstated by at most 1e-6.
 
     Raises:
         ValueError: with that schedule, if a client's gradient may be longer than the clip norm.
@@ -148,11 +151,12 @@ def train(
         first = (epoch - 1) * experiment.rounds_per_epoch
         rounds = range(first, first + experiment.rounds_per_epoch)
         losses = [run.round(index, rate=experiment.step(index)) for index in rounds]
+        losses = [loss for loss in losses if not math.isnan(loss)]  # of rounds with participants
         row = {
             "epoch": epoch,
             "round": rounds[-1] + 1,
             "test_accuracy": run.accuracy(data.test_images, data.test_labels),
-            "train_loss": sum(losses) / len(losses),
+            "train_loss": sum(losses) / len(losses) if losses else math.nan,
             "seconds": round(before + time.perf_counter() - begun, 3),
         }
         if excess is not None:
