@@ -16,6 +16,7 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/bounds.smk"
+include: "workflow/rules/quantities.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/accuracy.smk"

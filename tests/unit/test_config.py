@@ -118,7 +118,12 @@ def test_shipped_configurations_resolve(root, files):
     assert [(figure.paper, figure.name) for figure in settings.bounds] == [
         *(("girgis2021", name) for name in ("fig2", "fig4", "fig5")),
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
+        *(("balle2020", name) for name in ("fig1", "fig2")),
+        ("liew2022", "accounting"),
         ("beyond", "gap"),
+    ]
+    assert [(figure.paper, figure.name) for figure in settings.quantities] == [
+        ("balle2020", name) for name in ("fig3", "fig4", "loads")
     ]
     for curve in settings.curves:
         fixed = dict(curve.fixed)
@@ -126,7 +131,7 @@ def test_shipped_configurations_resolve(root, files):
         assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
         if curve.variable in ("rounds", "n"):
             small = fixed.get("n") == 6e4 or curve.paper == "koskela2022"
-            assert fixed["delta"] == (1e-5 if small else 1e-8)
+            assert curve.paper == "balle2020" or fixed["delta"] == (1e-5 if small else 1e-8)
             assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
     curve = next(
         curve for curve in settings.curves if curve.stem("r") == "r/girgis2021/fig2/a/girgis2021-upper"
@@ -139,6 +144,11 @@ def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
     smoke = config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
     assert [curve.stem("") for curve in smoke.curves] == [curve.stem("") for curve in shipped.curves]
     assert max(len(curve.values) for curve in smoke.curves) == 3
+    quantities = [
+        [curve.stem("") for figure in settings.quantities for curve in figure.curves]
+        for settings in (smoke, shipped)
+    ]
+    assert quantities[0] == quantities[1]
     assert smoke.results != shipped.results
     assert smoke.figures != shipped.figures
     assert smoke.readme.startswith(f"{smoke.results}/"), "the README that is tracked stays as it is"
@@ -451,6 +461,56 @@ def test_a_mistake_in_an_earlier_file_is_placed_there(tmp_path, refusal, old, ne
     message = refusal(text, OVERLAY)
     assert says in message
     assert message.endswith(f"{tmp_path / '0.yaml'} line {line_of_edit(BASE, text)})")
+
+
+# Curves of a panel's own, and quantities
+
+
+def test_a_panel_may_name_its_own_curves(load):
+    text = edited("          k: 100\n", "          k: 100\n          curves: [girgis2021-upper]\n")
+    found = [(curve.panel, curve.accountant) for curve in load(text).bounds[0].drawn]
+    assert found == [("a", "girgis2021-upper"), ("a", "feldman2021-strong"), ("b", "girgis2021-upper")]
+    with pytest.raises(ValueError, match="curves must be named, by the figure or by each of its panels"):
+        load(edited("      curves: [girgis2021-upper, feldman2021-strong]\n", ""))
+
+
+QUANTITIES = """\
+quantities:
+  paper:
+    fig2:
+      shows: What it shows.
+      panels:
+        a:
+          title: a title
+          x: {variable: slots, from: 2, to: 8, points: 3, label: slots}
+          y: dummy updates
+          fixed: {n: 10, participation: 1}
+          curves: [fixed-window-dummies]
+"""
+STYLED = BASE.replace("styles:\n", 'styles:\n  fixed-window-dummies: {color: "#000000", line: points}\n')
+
+
+def test_quantities_resolve(load):
+    (curve,) = load(STYLED + QUANTITIES).quantities[0].curves
+    assert curve.stem("results") == "results/paper/fig2/a/fixed-window-dummies"
+    assert curve.values == (2, 4, 8)
+    assert dict(curve.fixed) == {"n": 10, "participation": 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("[fixed-window-dummies]", "[dummies]", "quantity must be one of fixed-window-dummies, .*'dummies'"),
+        ("n: 10, ", "", "'fixed-window-dummies' takes n, slots, participation; let one of them vary"),
+        ("variable: slots", "variable: delta", "'fixed-window-dummies' takes n, slots, participation"),
+        ("[fixed-window-dummies]", "[load-norm-bound]", "takes n, slots, delta|no entry under styles"),
+        ("title: a title\n", "titel: a title\n", "unknown key 'titel': did you mean 'title'?|required"),
+    ],
+)
+def test_mistakes_in_quantities_say_where(load, old, new, says):
+    assert old in QUANTITIES
+    with pytest.raises(ValueError, match=says):
+        load(STYLED + QUANTITIES.replace(old, new))
 
 
 # Files that cannot be configurations at all

@@ -29,6 +29,10 @@ for experiment in SETTINGS.experiments:
         CATALOGUE.add("trainings", run)
 for figure in SETTINGS.bounds:
     CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
+for figure in SETTINGS.quantities:
+    for curve in figure.curves:
+        CATALOGUE.add("results", curve.product(RESULTS))
+    CATALOGUE.add("figures", figure_products.quantities(SETTINGS, figure))
 for figure in SETTINGS.trained:
     for panel in figure.panels:
         CATALOGUE.add("results", panel.product(RESULTS))
@@ -57,6 +61,12 @@ wildcard_constraints:
     figure="|".join(sorted({figure.name for figure in SETTINGS.bounds})),
     panel="|".join(sorted({curve.panel for curve in SETTINGS.curves})),
     accountant="|".join(sorted({curve.accountant for curve in SETTINGS.curves})),
+    quantity_paper=papers(SETTINGS.quantities),
+    quantity_figure="|".join(sorted({figure.name for figure in SETTINGS.quantities})),
+    quantity_panel="|".join(
+        sorted({curve.panel for figure in SETTINGS.quantities for curve in figure.curves})
+    ),
+    quantity="|".join(sorted({curve.quantity for figure in SETTINGS.quantities for curve in figure.curves})),
     accuracy_paper=papers(SETTINGS.trained),
     accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.trained})),
     accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.trained for panel in figure.panels})),
@@ -97,6 +107,18 @@ def drawn_curves(wildcards):
 
 def caption_of(wildcards):
     return figure_products.caption(figure_of(wildcards))
+
+
+def quantity_figure_of(wildcards):
+    return SETTINGS.quantity_figure(wildcards.quantity_paper, wildcards.quantity_figure)
+
+
+def quantity_curves(wildcards):
+    return cached([f"{curve.stem(RESULTS)}.csv" for curve in quantity_figure_of(wildcards).curves])
+
+
+def quantity_caption_of(wildcards):
+    return figure_products.quantities_caption(quantity_figure_of(wildcards))
 
 
 def accuracy_figure_of(wildcards):

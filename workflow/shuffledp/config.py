@@ -18,6 +18,7 @@ import yaml
 
 from shuffledp import accountants
 from shuffledp.accountants.systems import variables
+from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
 from shuffledp.training.experiment import SAMPLING, THEOREM3, Experiment
@@ -76,6 +77,48 @@ class Figure:
     def drawn(self) -> tuple[Curve, ...]:
         """The curves that appear in the figure."""
         return tuple(curve for curve in self.curves if curve.drawn)
+
+
+@dataclass(frozen=True)
+class QuantityCurve:
+    """One quantity of a check-in protocol along one variable."""
+
+    paper: str
+    figure: str
+    panel: str
+    quantity: str
+    variable: str
+    values: tuple[float, ...]
+    fixed: tuple[tuple[str, float], ...]
+
+    def stem(self, results: str) -> str:
+        """Return the path of the result without its suffix."""
+        return f"{results}/{self.paper}/{self.figure}/{self.panel}/{self.quantity}"
+
+    def product(self, results: str) -> Product:
+        """Return the curve as a product of the workflow."""
+        stem = self.stem(results)
+        return Product(
+            record=f"{stem}.json",
+            parameters={
+                "quantity": self.quantity,
+                "variable": self.variable,
+                "values": list(self.values),
+                "fixed": dict(self.fixed),
+            },
+            modules=("shuffledp.checkin.quantities", "shuffledp.tables"),
+            outputs=(f"{stem}.csv",),
+        )
+
+
+@dataclass(frozen=True)
+class QuantityFigure:
+    """One figure of quantities of check-in protocols."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
+    curves: tuple[QuantityCurve, ...]
 
 
 @dataclass(frozen=True)
@@ -139,6 +182,7 @@ class Settings:
     figures: str
     readme: str
     bounds: tuple[Figure, ...]
+    quantities: tuple[QuantityFigure, ...] = ()
     accuracy: tuple[AccuracyFigure, ...] = ()
     convergence: tuple[Convergence, ...] = ()
     experiments: tuple[Experiment, ...] = ()
@@ -190,6 +234,14 @@ class Settings:
             ValueError: the configuration has none.
         """
         return _named(self.bounds, paper, name)
+
+    def quantity_figure(self, paper: str, name: str) -> QuantityFigure:
+        """Return the figure of quantities of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        return _named(self.quantities, paper, name)
 
     def accuracy_figure(self, paper: str, name: str) -> AccuracyFigure:
         """Return the figure of accuracy of that name, with the panels whose runs are there.
@@ -281,6 +333,11 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         for paper, by_name in data.get("accuracy", {}).items()
         for name, figure in by_name.items()
     )
+    quantity_figures = tuple(
+        _quantities(paper, name, figure, data["styles"], files)
+        for paper, by_name in data.get("quantities", {}).items()
+        for name, figure in by_name.items()
+    )
     convergence = tuple(
         _convergence(paper, name, figure, experiments, files)
         for paper, by_name in data.get("convergence", {}).items()
@@ -289,6 +346,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
     return Settings(
         **data["paths"],
         bounds=figures,
+        quantities=quantity_figures,
         accuracy=accuracy,
         convergence=convergence,
         experiments=experiments,
@@ -486,6 +544,37 @@ def _figure(
     return Figure(paper, name, settings, tuple(curves))
 
 
+def _quantities(
+    paper: str, name: str, figure: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
+) -> QuantityFigure:
+    at = ["quantities", paper, name]
+    figure.setdefault("choices", [])
+    curves: list[QuantityCurve] = []
+    for label, panel in figure["panels"].items():
+        here = [*at, "panels", label]
+        variable, values = _points(panel["x"], here, files)
+        for index, quantity in enumerate(panel["curves"]):
+            place = [*here, "curves", str(index)]
+            try:
+                entry = quantities.get(quantity)
+            except ValueError as error:
+                raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
+            _check_style(quantity, styles, place, files)
+            missing = [key for key in entry.variables if key not in (*panel["fixed"], variable)]
+            if missing or variable not in entry.variables:
+                raise ValueError(
+                    f"configuration: {quantity!r} takes {', '.join(entry.variables)}; let one of them vary "
+                    f"and fix the others (at {_where(place, files)})"
+                )
+            fixed = tuple((key, float(panel["fixed"][key])) for key in entry.variables if key != variable)
+            curves.append(QuantityCurve(paper, name, label, quantity, variable, values, fixed))
+    looks = {
+        quantity: {"label": quantities.get(quantity).label, **styles[quantity]}
+        for quantity in dict.fromkeys(curve.quantity for curve in curves)
+    }
+    return QuantityFigure(paper, name, {**figure, "styles": looks}, tuple(curves))
+
+
 def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str, tuple[float, ...]]:
     first, last, variable = float(x["from"]), float(x["to"]), x["variable"]
     if first >= last:
@@ -548,8 +637,13 @@ def _check_accountant(
         accountants.get(name)
     except ValueError as error:
         raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
-    if drawn and name not in styles:
+    if drawn:
+        _check_style(name, styles, place, files)
+
+
+def _check_style(name: str, styles: dict[str, Any], place: list[str], files: Sequence[str]) -> None:
+    if name not in styles:
         raise ValueError(
-            f"configuration: accountant {name!r} is drawn here and has no entry under styles; add one "
+            f"configuration: {name!r} is drawn here and has no entry under styles; add one "
             f"(at {_where(place, files)})"
         )

@@ -7,7 +7,8 @@ from typing import Any
 
 from shuffledp import accountants, files
 from shuffledp.accountants.systems import answer
-from shuffledp.config import AccuracyFigure, Convergence, Figure, Settings
+from shuffledp.checkin import quantities as registry
+from shuffledp.config import AccuracyFigure, Convergence, Figure, QuantityFigure, Settings
 from shuffledp.figures.captions import render_caption, short
 from shuffledp.provenance import Product
 from shuffledp.training.experiment import Experiment
@@ -78,6 +79,61 @@ def _described(figure: Figure | AccuracyFigure) -> dict[str, Any]:
         "shows": figure.settings["shows"],
         "choices": figure.settings["choices"],
         "curves": entries,
+    }
+
+
+def quantities(settings: Settings, figure: QuantityFigure) -> Product:
+    """Return a figure of quantities of check-in protocols as a product."""
+    panels: dict[str, Any] = {
+        name: {
+            "variable": panel["x"]["variable"],
+            "axes": [panel["x"]["label"], panel["y"]],
+            "title": panel["title"],
+            "curves": [],
+        }
+        for name, panel in figure.settings["panels"].items()
+    }
+    for curve in figure.curves:
+        panels[curve.panel]["curves"].append([curve.quantity, f"{curve.stem(settings.results)}.csv"])
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters={"panels": panels, "order": list(panels), "styles": figure.settings["styles"]},
+        modules=("shuffledp.figures.quantities", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=tuple(f"{curve.stem(settings.results)}.csv" for curve in figure.curves),
+    )
+
+
+def quantities_caption(figure: QuantityFigure) -> dict[str, Any]:
+    """Return what the caption's template is told about a figure of quantities, all from the configuration."""
+    panels = []
+    for name, panel in figure.settings["panels"].items():
+        curve = next(curve for curve in figure.curves if curve.panel == name)
+        panels.append(
+            {
+                "name": name,
+                "y": panel["y"],
+                "variable": curve.variable,
+                "from": short(curve.values[0]),
+                "to": short(curve.values[-1]),
+                "points": len(curve.values),
+                "fixed": ", ".join(f"{key} = {short(value)}" for key, value in panel["fixed"].items()),
+            }
+        )
+    names = dict.fromkeys(curve.quantity for curve in figure.curves)
+    entries = [registry.get(name) for name in names]
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+        "panels": panels,
+        "curves": [
+            {"label": entry.label, "name": entry.name, "kind": entry.kind, "theorem": entry.theorem}
+            for entry in entries
+        ],
+        "drawn": any(entry.kind == "estimate" for entry in entries),
     }
 
 
@@ -191,6 +247,7 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
 def gallery(settings: Settings, templates: Path) -> Product:
     """Return the page of figures and captions as a product."""
     pages = [(figure, "bounds.rst", caption(figure)) for figure in settings.bounds]
+    pages += [(figure, "quantities.rst", quantities_caption(figure)) for figure in settings.quantities]
     pages += [(figure, "accuracy.rst", accuracy_caption(settings, figure)) for figure in settings.trained]
     pages += [
         (figure, "convergence.rst", convergence_caption(settings, figure)) for figure in settings.converged

@@ -1,6 +1,6 @@
 """The ledger: what the papers state in numbers, and whether it comes out."""
 
-from shuffledp.ledger import girgis2021, koskela2022, training
+from shuffledp.ledger import balle2020, girgis2021, koskela2022, liew2022, training
 from shuffledp.ledger.claims import Claim, CurveKey, Decision, RunKey, claims, evaluate
 
 __all__ = [
@@ -8,9 +8,11 @@ __all__ = [
     "CurveKey",
     "Decision",
     "RunKey",
+    "balle2020",
     "claims",
     "evaluate",
     "girgis2021",
     "koskela2022",
+    "liew2022",
     "training",
 ]

@@ -13,6 +13,8 @@ from shuffledp.provenance import Product
 def claims(settings: Settings) -> Product:
     """Return the ledger of claims as a product, made from the curves that its claims name."""
     made = {f"{curve.stem(settings.results)}.csv" for curve in settings.curves}
+    for quantities in settings.quantities:
+        made |= {f"{curve.stem(settings.results)}.csv" for curve in quantities.curves}
     for figure in settings.trained:
         made |= {f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
     for experiment in settings.experiments:

@@ -1,0 +1,11 @@
+from shuffledp import jobs, tables
+from shuffledp.checkin import quantities
+
+with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy"]) as asked:
+    columns = quantities.sweep(
+        quantities.get(asked["quantity"]),
+        variable=asked["variable"],
+        values=asked["values"],
+        fixed=asked["fixed"],
+    )
+    tables.write_table(snakemake.output.curve, columns)

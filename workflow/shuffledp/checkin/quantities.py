@@ -1,0 +1,227 @@
+"""What the theorems on random check-ins say besides epsilon, and what drawn check-ins show, by name.
+
+A quantity is a function of one setting. Adding one takes a function and an entry.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from shuffledp import checks, protocols
+from shuffledp.checkin import balle2020
+
+Kind = Literal["exact", "upper", "estimate"]
+
+Point = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity.
+
+    Attributes:
+        name: by which the configuration and the results know it.
+        label: for legends.
+        theorem: where it is from.
+        kind: "exact", "upper" or, where it is drawn at random, "estimate".
+        variables: what sets it.
+        compute: from those, by name, to its value and, for an estimate, ``error``: one standard error.
+    """
+
+    name: str
+    label: str
+    theorem: str
+    kind: Kind
+    variables: tuple[str, ...]
+    compute: Callable[..., Point]
+
+
+_REGISTRY: dict[str, Quantity] = {}
+
+
+def register(
+    name: str, *, label: str, theorem: str, kind: Kind, variables: Iterable[str]
+) -> Callable[[Callable[..., Point]], Callable[..., Point]]:
+    """Enter the decorated function; the fields are those of ``Quantity``.
+
+    Raises:
+        ValueError: the name is taken, or the kind unknown.
+    """
+    checks.choice("kind", kind, get_args(Kind))
+    if name in _REGISTRY:
+        raise ValueError(f"quantity {name!r} is registered already; choose another name")
+
+    def enter(compute: Callable[..., Point]) -> Callable[..., Point]:
+        _REGISTRY[name] = Quantity(name, label, theorem, kind, tuple(variables), compute)
+        return compute
+
+    return enter
+
+
+def get(name: str) -> Quantity:
+    """Return the quantity of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    return _REGISTRY[checks.choice("quantity", name, tuple(_REGISTRY))]
+
+
+def names() -> list[str]:
+    """Return the names of all quantities."""
+    return list(_REGISTRY)
+
+
+def sweep(quantity: Quantity, *, variable: str, values: Iterable[float], fixed: Point) -> dict[str, Any]:
+    """Evaluate a quantity along one of its variables.
+
+    Args:
+        quantity: the registry entry.
+        variable: what varies.
+        values: the points.
+        fixed: the others, by name.
+
+    Returns:
+        Columns of one length: the variables, then value and what else the quantity returns.
+
+    Raises:
+        ValueError: a variable is missing, unknown or given twice, or a value is out of range.
+    """
+    if {variable, *fixed} != set(quantity.variables) or variable in fixed:
+        raise ValueError(
+            f"variable and fixed must name each of {', '.join(quantity.variables)} once, "
+            f"got variable={variable!r} and fixed={sorted(fixed)}"
+        )
+    rows = []
+    for value in values:
+        setting = {**fixed, variable: value}
+        given = {name: setting[name] for name in quantity.variables}
+        rows.append({**given, **quantity.compute(**given)})
+    return {column: [row[column] for row in rows] for column in rows[0]}
+
+
+# Empty slots, which the server answers with dummy updates
+
+
+def _empty_slots(*, n: float, slots: float, participation: float = 1.0) -> tuple[float, float]:
+    return balle2020.empty_slots(n=n, m=slots, participation=participation)
+
+
+def _sliding_empty_slots(*, n: float, slots: float) -> tuple[float, float]:
+    return balle2020.sliding_window_empty_slots(n=n, m=slots)
+
+
+_WINDOWS = {
+    "fixed-window": ("Proposition 3.4", _empty_slots, ("n", "slots", "participation")),
+    "sliding-window": ("Proposition 4.4", _sliding_empty_slots, ("n", "slots")),
+}
+
+
+def _dummies(formula: Callable[..., tuple[float, float]], place: int, **setting: float) -> Point:
+    return {"value": formula(**setting)[place]}
+
+
+def _drawn_dummies(protocol: str, *, runs: float, seed: float, n: float, **setting: float) -> Point:
+    """Mean number of slots that nobody picks, over runs of a protocol."""
+    count = checks.count("runs", runs, at_least=2)
+    drawn = protocols.create(protocol, n=n, seed=int(seed), **setting)
+    empty = np.array([float((drawn.loads(run) == 0).sum()) for run in range(count)])
+    return {"value": float(empty.mean()), "error": float(empty.std(ddof=1)) / math.sqrt(count)}
+
+
+for _protocol, (_theorem, _formula, _variables) in _WINDOWS.items():
+    register(
+        f"{_protocol}-dummies",
+        label="expected dummy updates",
+        theorem=f"{_theorem} of balle2020",
+        kind="exact",
+        variables=_variables,
+    )(partial(_dummies, _formula, 0))
+    register(
+        f"{_protocol}-dummies-bound",
+        label="bound",
+        theorem=f"{_theorem} of balle2020",
+        kind="upper",
+        variables=_variables,
+    )(partial(_dummies, _formula, 1))
+    register(
+        f"{_protocol}-dummies-drawn",
+        label="drawn, two standard errors",
+        theorem="the protocol, drawn",
+        kind="estimate",
+        variables=(*_variables, "runs", "seed"),
+    )(partial(_drawn_dummies, _protocol))
+
+
+# Loads of the slots of an averaged window
+
+
+@register(
+    "load-norm-bound",
+    label="bound, exceeded with probability delta at most",
+    theorem="Lemma A.6 of balle2020",
+    kind="upper",
+    variables=("n", "slots", "delta"),
+)
+def _load_norm(*, n: float, slots: float, delta: float) -> Point:
+    return {"value": balle2020.load_norm(n=n, m=slots, delta=delta)}
+
+
+@register(
+    "load-norm-drawn",
+    label="largest of the drawn",
+    theorem="the protocol, drawn",
+    kind="estimate",
+    variables=("n", "slots", "delta", "runs", "seed"),
+)
+def _drawn_load_norm(*, n: float, slots: float, delta: float, runs: float, seed: float) -> Point:
+    """The largest l_2 norm of the loads in so many runs, and the share of norms beyond Lemma A.6's bound."""
+    count = checks.count("runs", runs)
+    drawn = protocols.create("averaged-window", n=n, seed=int(seed), slots=slots)
+    norms = np.array([float(np.linalg.norm(drawn.loads(run))) for run in range(count)])
+    beyond = norms > balle2020.load_norm(n=n, m=slots, delta=delta)
+    return {"value": float(norms.max()), "beyond": float(beyond.mean())}
+
+
+# Utility
+
+_OF_UTILITY = ("n", "slots", "dimension", "sigma", "lipschitz", "radius")
+
+
+@register(
+    "fixed-window-utility",
+    label="fixed window",
+    theorem="Theorem 3.5 of balle2020",
+    kind="upper",
+    variables=(*_OF_UTILITY, "participation"),
+)
+def _fixed_window_utility(*, slots: float, **setting: float) -> Point:
+    return {"value": balle2020.fixed_window_utility(m=slots, **setting)}
+
+
+@register(
+    "averaged-window-utility",
+    label="averaging",
+    theorem="Theorem 4.2 of balle2020, convex loss",
+    kind="upper",
+    variables=_OF_UTILITY,
+)
+def _averaged_utility(*, slots: float, **setting: float) -> Point:
+    return {"value": balle2020.averaging_utility(m=slots, **setting)}
+
+
+@register(
+    "averaged-window-utility-smooth",
+    label="averaging, smooth loss",
+    theorem="Theorem 4.2 of balle2020, convex and smooth loss",
+    kind="upper",
+    variables=(*_OF_UTILITY, "smoothness"),
+)
+def _smooth_utility(*, slots: float, **setting: float) -> Point:
+    return {"value": balle2020.averaging_utility(m=slots, **setting)}
