@@ -99,18 +99,26 @@ Participation = Annotated[
     str | None,
     typer.Option("--participation", metavar="P", help="Probability that a client takes part in a window."),
 ]
+Sigma = Annotated[
+    str | None,
+    typer.Option(
+        "--sigma", metavar="SIGMA", help="Deviation of the Gaussian noise over the records' distance."
+    ),
+]
 Protocol = Annotated[
     str | None,
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, fixed-window, "
-        "sliding-window, averaged-window.",
+        help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, "
+        "distributed-check-in, fixed-window, sliding-window, averaged-window.",
     ),
 ]
 Mechanism = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr."),
+    typer.Option(
+        "--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr, gaussian."
+    ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
 Delta = Annotated[str, typer.Option("--delta", metavar="DELTA", help="Target delta; 0 asks for pure DP.")]
@@ -154,6 +162,7 @@ def epsilon(
     rate: Rate = None,
     slots: Slots = None,
     participation: Participation = None,
+    sigma: Sigma = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -176,6 +185,7 @@ def epsilon(
         "rate": rate,
         "slots": slots,
         "participation": participation,
+        "sigma": sigma,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
     system = _system(protocol, mechanism, accountant)
@@ -228,6 +238,7 @@ def delta(
     rate: Rate = None,
     slots: Slots = None,
     participation: Participation = None,
+    sigma: Sigma = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -248,6 +259,7 @@ def delta(
         "rate": rate,
         "slots": slots,
         "participation": participation,
+        "sigma": sigma,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
@@ -512,6 +524,7 @@ _OPTIONS = {
     "rate": "--rate",
     "slots": "--slots",
     "participation": "--participation",
+    "sigma": "--sigma",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -522,6 +535,7 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "rate": _probability,
     "slots": functools.partial(_count, at_least=1),
     "participation": _share,
+    "sigma": functools.partial(_real, zero=False),
 }
 
 

@@ -7,6 +7,7 @@
 from shuffledp.accountants import (
     checkin,
     clones,
+    distributed,
     feldman2021,
     feldman2021_numerical,
     girgis2021,
@@ -26,6 +27,7 @@ __all__ = [
     "bracket",
     "checkin",
     "clones",
+    "distributed",
     "epsilon",
     "feldman2021",
     "feldman2021_numerical",
