@@ -32,7 +32,7 @@ FAILED = 1
 DEFAULT_CONFIG = "config/config.yaml"
 
 _SHOWN_DIGITS = 7
-_PIPED_WIDTH = 250  # columns; a row stays one line where nobody reads it on a screen
+_PIPED_WIDTH = 300  # columns; a row stays one line where nobody reads it on a screen
 _ORDER = ("upper", "estimate", "lower")
 _OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}
 _SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
@@ -105,6 +105,12 @@ Sigma = Annotated[
         "--sigma", metavar="SIGMA", help="Deviation of the Gaussian noise over the records' distance."
     ),
 ]
+Delta0 = Annotated[
+    str | None,
+    typer.Option(
+        "--delta0", metavar="DELTA0", help="Failure probability of an (EPS0, DELTA0)-LDP randomiser."
+    ),
+]
 Protocol = Annotated[
     str | None,
     typer.Option(
@@ -117,7 +123,9 @@ Protocol = Annotated[
 Mechanism = Annotated[
     str | None,
     typer.Option(
-        "--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr, gaussian."
+        "--mechanism",
+        metavar="NAME",
+        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp.",
     ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
@@ -163,6 +171,7 @@ def epsilon(
     slots: Slots = None,
     participation: Participation = None,
     sigma: Sigma = None,
+    delta0: Delta0 = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -186,6 +195,7 @@ def epsilon(
         "slots": slots,
         "participation": participation,
         "sigma": sigma,
+        "delta0": delta0,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
     system = _system(protocol, mechanism, accountant)
@@ -239,6 +249,7 @@ def delta(
     slots: Slots = None,
     participation: Participation = None,
     sigma: Sigma = None,
+    delta0: Delta0 = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -260,6 +271,7 @@ def delta(
         "slots": slots,
         "participation": participation,
         "sigma": sigma,
+        "delta0": delta0,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
@@ -525,6 +537,7 @@ _OPTIONS = {
     "slots": "--slots",
     "participation": "--participation",
     "sigma": "--sigma",
+    "delta0": "--delta0",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -536,6 +549,7 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "slots": functools.partial(_count, at_least=1),
     "participation": _share,
     "sigma": functools.partial(_real, zero=False),
+    "delta0": _share,
 }
 
 

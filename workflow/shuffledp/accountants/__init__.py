@@ -5,6 +5,7 @@
 """
 
 from shuffledp.accountants import (
+    approximate,
     checkin,
     clones,
     distributed,
@@ -24,6 +25,7 @@ from shuffledp.accountants.registry import Accountant, Bracket, bracket, epsilon
 __all__ = [
     "Accountant",
     "Bracket",
+    "approximate",
     "bracket",
     "checkin",
     "clones",

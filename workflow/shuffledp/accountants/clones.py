@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from shuffledp import numerics
 from shuffledp.accountants import losses, renyi
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, renyi_divergence
+from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergence
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
 _SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
 
 
-def _nats(rounds: FloatArray, delta: float) -> float:
-    """How far below the rest an outcome may be left out."""
+def nats_below(rounds: FloatArray, delta: float) -> float:
+    """Return how far below the rest an outcome may be left out, for the largest number of rounds."""
     needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
     return min(max(_STEP * math.ceil(needed / _STEP), numerics.NEGLIGIBLE), _MOST)
 
@@ -30,12 +31,25 @@ def _outcomes(n: int, k: int, eps0: float, analysis: str, nats: float) -> Outcom
     return dominating(pair, gamma=k / n)
 
 
-def columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
-    """Return epsilon of T rounds of the subsampled clones pair of one analysis, for every T."""
+def columns(
+    n: int,
+    k: int,
+    eps0: float,
+    rounds: FloatArray,
+    delta: float,
+    analysis: str,
+    *,
+    infinite: float = 0.0,
+) -> Columns:
+    """Return epsilon of T rounds of the subsampled clones pair of one analysis, for every T.
+
+    Where everything is disclosed with a probability ``infinite`` a round, that is counted in delta.
+    """
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
-    outcomes = _outcomes(n, k, eps0, analysis, _nats(rounds, delta))
+    outcomes = _outcomes(n, k, eps0, analysis, nats_below(rounds, delta))
+    outcomes = replace(outcomes, infinite=outcomes.infinite + infinite)
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
@@ -78,8 +92,8 @@ def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    outcomes = _outcomes(n, k, eps0, "feldman2022", _nats(rounds, delta))
-    lattice = connect_the_dots(outcomes, step=losses.lattice_step(outcomes))
+    outcomes = _outcomes(n, k, eps0, "feldman2022", nats_below(rounds, delta))
+    lattice = connect_the_dots(outcomes, step=lattice_step(outcomes))
     largest = float(lattice.loss.max())
 
     def rdp(order: FloatArray) -> FloatArray:

@@ -17,7 +17,13 @@ from shuffledp.checkin import liew2022_distributed
 from shuffledp.checkin.distributed import Pair, check_in_losses
 from shuffledp.checks import FloatArray
 from shuffledp.composition import kairouz2015
-from shuffledp.pld.outcomes import Outcomes, connect_the_dots, merge_to_lattice, renyi_divergence
+from shuffledp.pld.outcomes import (
+    Outcomes,
+    connect_the_dots,
+    lattice_step,
+    merge_to_lattice,
+    renyi_divergence,
+)
 from shuffledp.rdp.curve import RenyiCurve
 
 _SPARE, _STEP = 14.0, 10.0  # what is left out in all rounds is e^-_SPARE of delta
@@ -98,7 +104,7 @@ def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: floa
 
 def _divergences(outcomes: Outcomes) -> RenyiCurve:
     known = replace(outcomes, infinite=0.0)
-    lattice = connect_the_dots(known, step=losses.lattice_step(known))
+    lattice = connect_the_dots(known, step=lattice_step(known))
     largest = float(np.abs(lattice.loss).max())
 
     def curve(order: FloatArray) -> FloatArray:

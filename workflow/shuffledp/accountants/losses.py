@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,25 +9,12 @@ import numpy as np
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
-from shuffledp.pld.outcomes import Lattice, Outcomes
-
-# Lattice points in the root mean square of the losses that are not 0 (which is a lattice point). Rounding to
-# the lattice changes the variance of the loss by some 1/(6 * 20^2) of itself, hence epsilon by less than
-# 0.03%, whatever the number of rounds.
-POINTS_PER_DEVIATION = 20
+from shuffledp.pld.outcomes import Lattice, Outcomes, lattice_step
 
 _COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
 
 # Beyond, ratios of probabilities are not representable; nothing is claimed but what pure DP gives.
 LARGEST_EPS0 = 300.0
-
-
-def lattice_step(outcomes: Outcomes) -> float:
-    """Return the step of the lattice for a pair: a divisor of its largest loss."""
-    moving = outcomes.loss != 0
-    spread = math.sqrt(float(outcomes.mass @ outcomes.loss**2) / float(outcomes.mass[moving].sum()))
-    largest = float(np.abs(outcomes.loss).max())
-    return largest / math.ceil(largest * POINTS_PER_DEVIATION / spread)
 
 
 def columns(

@@ -291,7 +291,9 @@ class Composition:
         self.phases = _on_one_step([(lattice, rounds) for lattice, rounds in phases if rounds > 0])
         largest = sum(float(lattice.loss.max()) * rounds for lattice, rounds in self.phases)
         self.largest = largest * (1 + 4 * EPSILON) if largest > 0 else largest
-        log_kept = sum(math.log1p(-lattice.infinite) * rounds for lattice, rounds in self.phases)
+        # bounds on several rare events may add up to more than 1
+        certain = 1 - EPSILON
+        log_kept = sum(math.log1p(-min(part.infinite, certain)) * rounds for part, rounds in self.phases)
         self.infinite = -math.expm1(log_kept)
         self._latest: _Contour | None = None
 
