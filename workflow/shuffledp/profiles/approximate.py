@@ -23,7 +23,8 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
     e^-eps0 (delta0 + s) of e^-eps0 P, and of e^-eps0 Q. So it is within c e^-eps0 (delta0 + s) of one that is
     e^-eps0 (P + Q)/2 at least (feldman2021, c = 1), or e^-eps0 max(P, Q) (feldman2022, c = 2). Together
     t = s + (n - 1) c e^-eps0 (delta0 + s), also where reports depend on those before (feldman2021).
-    Theorem 3.8 of feldman2021 has (1 + e^-eps0/2) n delta0 for t.
+    The rest is as certain as the pair: by its authors' errata, that of feldman2022 is proved for a class of
+    randomisers only. Theorem 3.8 of feldman2021 is of this kind.
 
     Args:
         n: number of shuffled reports, >= 1; a mean number for a mean probability, being linear in it.
