@@ -11,7 +11,6 @@ from dp_accounting.pld import privacy_loss_distribution
 from scipy import special
 
 from shuffledp import accountants, composition, profiles
-from shuffledp.accountants.losses import lattice_step
 from shuffledp.pld import (
     Composition,
     Lattice,
@@ -20,6 +19,7 @@ from shuffledp.pld import (
     dominating,
     merge_to_lattice,
 )
+from shuffledp.pld.outcomes import lattice_step
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.krr import krr, krr_outcomes
 

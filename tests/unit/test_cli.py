@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import shuffledp
 from shuffledp import accountants, calibration, cli
-from shuffledp.accountants import registry
+from shuffledp.accountants import registry, systems
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import MNIST_SHA256
 
@@ -318,9 +318,37 @@ def test_the_default_accountant_is_the_systems():
     assert as_json("delta", *words(DELTA))["accountant"]["name"] == "clones-pld"
 
 
+OF_SYSTEMS = {
+    ("distributed-check-in", "gaussian"): {"n": 2000, "rate": 0.05, "sigma": 0.8},
+    ("shuffle", "approximate-ldp"): {"n": 2000, "eps0": 0.5, "delta0": 1e-15},
+    ("fixed-window", "ldp"): {"slots": 50, "participation": 0.5, "eps0": 0.5},
+}
+
+
+@pytest.mark.parametrize("names", OF_SYSTEMS, ids="-".join)
+def test_every_variable_has_its_option(names):
+    setting = OF_SYSTEMS[names]
+    options = {{"n": "--clients"}.get(name, f"--{name}"): f"{value:g}" for name, value in setting.items()}
+    given = words({**options, "--rounds": "3", "--protocol": names[0], "--mechanism": names[1]})
+    found = as_json("delta", *given, "--eps", "0.2")
+    assert found["setting"] == {**setting, "rounds": 3}
+    assert found["epsilon"] <= 0.2
+    default = systems.get(*names).default
+    assert found["accountant"]["name"] == default
+    assert accountants.epsilon(default, **setting, rounds=3, delta=found["delta"]) == found["epsilon"]
+    everything = as_json("epsilon", *given, "--delta", "1e-5")
+    assert everything["accountants"][0]["name"] == default
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            (*words(EPSILON), "--sigma", "1"),
+            "--sigma has no meaning for protocol subsampled-shuffle with mechanism ldp",
+        ),
+        ((*words(EPSILON), "--sigma", "0"), "--sigma must be a finite number > 0, got '0'"),
+        ((*words(EPSILON), "--delta0", "2"), "--delta0 must be a number in [0, 1], got '2'"),
         (
             (*words(KRR), "--delta", "1e-6"),
             "--per-round is needed for protocol subsampled-shuffle with mechanism ldp, which takes "

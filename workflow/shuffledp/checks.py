@@ -38,6 +38,14 @@ def real(name: str, value: object, *, at_least: float = -math.inf, finite: bool 
     return number
 
 
+def positive(name: str, value: object) -> float:
+    """Return ``value`` as a finite float > 0."""
+    number = _number(name, value)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
+    return number
+
+
 def eps0(value: object) -> float:
     """Return the local privacy parameter, a finite number >= 0."""
     return real("eps0", value, at_least=0.0)

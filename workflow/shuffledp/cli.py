@@ -32,7 +32,7 @@ FAILED = 1
 DEFAULT_CONFIG = "config/config.yaml"
 
 _SHOWN_DIGITS = 7
-_PIPED_WIDTH = 250  # columns; a row stays one line where nobody reads it on a screen
+_PIPED_WIDTH = 300  # columns; a row stays one line where nobody reads it on a screen
 _ORDER = ("upper", "estimate", "lower")
 _OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}
 _SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
@@ -99,18 +99,34 @@ Participation = Annotated[
     str | None,
     typer.Option("--participation", metavar="P", help="Probability that a client takes part in a window."),
 ]
+Sigma = Annotated[
+    str | None,
+    typer.Option(
+        "--sigma", metavar="SIGMA", help="Deviation of the Gaussian noise over the records' distance."
+    ),
+]
+Delta0 = Annotated[
+    str | None,
+    typer.Option(
+        "--delta0", metavar="DELTA0", help="Failure probability of an (EPS0, DELTA0)-LDP randomiser."
+    ),
+]
 Protocol = Annotated[
     str | None,
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, fixed-window, "
-        "sliding-window, averaged-window.",
+        help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, "
+        "distributed-check-in, fixed-window, sliding-window, averaged-window.",
     ),
 ]
 Mechanism = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr."),
+    typer.Option(
+        "--mechanism",
+        metavar="NAME",
+        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp.",
+    ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
 Delta = Annotated[str, typer.Option("--delta", metavar="DELTA", help="Target delta; 0 asks for pure DP.")]
@@ -154,6 +170,8 @@ def epsilon(
     rate: Rate = None,
     slots: Slots = None,
     participation: Participation = None,
+    sigma: Sigma = None,
+    delta0: Delta0 = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -176,6 +194,8 @@ def epsilon(
         "rate": rate,
         "slots": slots,
         "participation": participation,
+        "sigma": sigma,
+        "delta0": delta0,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
     system = _system(protocol, mechanism, accountant)
@@ -228,6 +248,8 @@ def delta(
     rate: Rate = None,
     slots: Slots = None,
     participation: Participation = None,
+    sigma: Sigma = None,
+    delta0: Delta0 = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -248,6 +270,8 @@ def delta(
         "rate": rate,
         "slots": slots,
         "participation": participation,
+        "sigma": sigma,
+        "delta0": delta0,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
@@ -512,6 +536,8 @@ _OPTIONS = {
     "rate": "--rate",
     "slots": "--slots",
     "participation": "--participation",
+    "sigma": "--sigma",
+    "delta0": "--delta0",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -522,6 +548,8 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "rate": _probability,
     "slots": functools.partial(_count, at_least=1),
     "participation": _share,
+    "sigma": functools.partial(_real, zero=False),
+    "delta0": _share,
 }
 
 

@@ -5,8 +5,10 @@
 """
 
 from shuffledp.accountants import (
+    approximate,
     checkin,
     clones,
+    distributed,
     feldman2021,
     feldman2021_numerical,
     girgis2021,
@@ -23,9 +25,11 @@ from shuffledp.accountants.registry import Accountant, Bracket, bracket, epsilon
 __all__ = [
     "Accountant",
     "Bracket",
+    "approximate",
     "bracket",
     "checkin",
     "clones",
+    "distributed",
     "epsilon",
     "feldman2021",
     "feldman2021_numerical",

@@ -106,14 +106,25 @@ def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
     **_OF_THIS,
 )
 def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return baseline(n, rate, eps0, 0.0, rounds, delta)
+
+
+def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
+    """Return epsilon of T rounds as appendix D of liew2022 bounds it, for every T.
+
+    A round is (log(1 + gamma' (e^eps0 - 1)), gamma' delta0 + delta')-DP: no more than gamma' n clients take
+    part but with probability delta'.
+    """
     rows = []
     for count in rounds.tolist():
         found = []
         for share in _SHARES:
             failure = share * delta / max(count, 1.0)
             most = liew2022.most_check_ins(n=n, rate=rate, delta=failure)
-            one = subsample(eps=eps0, delta=0.0, gamma=most / n)
-            composed = kairouz2015(eps=one.eps, delta=failure, rounds=count, total_delta=delta)
+            one = subsample(eps=eps0, delta=delta0, gamma=most / n)
+            composed = kairouz2015(
+                eps=one.eps, delta=min(one.delta + failure, 1 - 1e-16), rounds=count, total_delta=delta
+            )
             found.append((float(composed), failure, float(most)))
         rows.append(min(found))
     table = np.array(rows).reshape(-1, 3)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shuffledp.accountants import losses, renyi
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, renyi_divergence
+from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergence
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
 
 
@@ -18,12 +20,25 @@ def _outcomes(n: int, k: int, eps0: float, analysis: str, nats: float) -> Outcom
     return dominating(pair, gamma=k / n)
 
 
-def columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
-    """Return epsilon of T rounds of the subsampled clones pair of one analysis, for every T."""
+def columns(
+    n: int,
+    k: int,
+    eps0: float,
+    rounds: FloatArray,
+    delta: float,
+    analysis: str,
+    *,
+    infinite: float = 0.0,
+) -> Columns:
+    """Return epsilon of T rounds of the subsampled clones pair of one analysis, for every T.
+
+    Where everything is disclosed with a probability ``infinite`` a round, that is counted in delta.
+    """
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
     outcomes = _outcomes(n, k, eps0, analysis, losses.nats(rounds, delta))
+    outcomes = replace(outcomes, infinite=outcomes.infinite + infinite)
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
@@ -67,7 +82,7 @@ def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     if trivial:
         return {"epsilon": trivial["epsilon"]}
     outcomes = _outcomes(n, k, eps0, "feldman2022", losses.nats(rounds, delta))
-    lattice = connect_the_dots(outcomes, step=losses.lattice_step(outcomes))
+    lattice = connect_the_dots(outcomes, step=lattice_step(outcomes))
     largest = float(lattice.loss.max())
 
     def rdp(order: FloatArray) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,12 +10,7 @@ from shuffledp import numerics
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
-from shuffledp.pld.outcomes import Lattice, Outcomes
-
-# Lattice points in the root mean square of the losses that are not 0 (which is a lattice point). Rounding to
-# the lattice changes the variance of the loss by some 1/(6 * 20^2) of itself, hence epsilon by less than
-# 0.03%, whatever the number of rounds.
-POINTS_PER_DEVIATION = 20
+from shuffledp.pld.outcomes import Lattice, Outcomes, lattice_step
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
 _SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
@@ -32,16 +26,6 @@ def nats(rounds: FloatArray, delta: float) -> float:
     """Return how far below the rest an outcome may be left out."""
     needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
     return min(max(_STEP * math.ceil(needed / _STEP), numerics.NEGLIGIBLE), _MOST)
-
-
-def lattice_step(outcomes: Outcomes) -> float:
-    """Return the step of the lattice for a pair: a divisor of its largest loss (any, if all are 0)."""
-    moving = outcomes.loss != 0
-    if not moving.any():
-        return 1.0
-    spread = math.sqrt(float(outcomes.mass @ outcomes.loss**2) / float(outcomes.mass[moving].sum()))
-    largest = float(np.abs(outcomes.loss).max())
-    return largest / math.ceil(largest * POINTS_PER_DEVIATION / spread)
 
 
 def columns(

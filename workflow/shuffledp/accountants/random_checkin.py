@@ -1,17 +1,19 @@
-"""Random check-ins of balle2020, in three strengths, as accountants of protocols of their own."""
+"""Random check-ins of balle2020, in three strengths and by clones, as accountants of their own protocols."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import clones, feldman2021, systems
+from shuffledp.accountants import clones, feldman2021, losses, systems
 from shuffledp.accountants.registry import Columns, register
-from shuffledp.checkin import balle2020
+from shuffledp.checkin import balle2020, window_clones
 from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import connect_the_dots
 
 _STRENGTHS = {
     "closed_form": ("printed", "as printed", "The closed form; several rounds by the lemma behind it (A.2)."),
@@ -47,7 +49,7 @@ systems.enter(
         "ldp",
         "windows of so many slots, of which each client takes part in one at random, or in none",
         ("slots", "participation", "eps0"),
-        "fixed-window-numerical",
+        "fixed-window-clones",
         _checked,
         _eps0,
     )
@@ -58,7 +60,7 @@ systems.enter(
         "ldp",
         "runs in which each client takes part in one of the next so many slots at random",
         ("slots", "eps0"),
-        "sliding-window-numerical",
+        "sliding-window-clones",
         _checked,
         _eps0,
     )
@@ -69,7 +71,7 @@ systems.enter(
         "ldp",
         "windows of so many slots, of which each of n clients picks one at random, averaged slot by slot",
         ("n", "slots", "eps0"),
-        "averaged-window-numerical",
+        "averaged-window-clones",
         _checked,
         _eps0,
     )
@@ -143,3 +145,77 @@ def _closed_form(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Co
 )
 def _clones(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return clones.columns(n, n, eps0, rounds, delta, "feldman2022")
+
+
+def window_columns(
+    reports: int,
+    eps0: float,
+    rounds: FloatArray,
+    delta: float,
+    *,
+    participation: float = 1.0,
+    infinite: float = 0.0,
+) -> Columns:
+    """Return epsilon of T windows by clones, for every T.
+
+    Args:
+        reports: the slots of one report each, or the clients of averaged slots.
+        eps0: local privacy parameter.
+        rounds: numbers of windows.
+        delta: target.
+        participation: probability of taking part.
+        infinite: probability, given participation, that everything is disclosed.
+    """
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial or participation == 0:
+        return trivial or {"epsilon": np.zeros(rounds.shape), "delta_error": np.zeros(rounds.shape)}
+    outcomes = window_clones.window_outcomes(
+        reports=reports,
+        eps0=eps0,
+        nats=losses.nats(rounds, delta),
+        participation=participation,
+    )
+    outcomes = replace(outcomes, infinite=outcomes.infinite + participation * infinite)
+    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+
+
+_CLONES = {
+    "citation": "feldman2021, koskela2022, doroshenko2022, this project",
+    "kind": "upper",
+    "label": "clones of feldman2021, numerical",
+    "needs": ("eps0-LDP",),
+    "mechanism": "ldp",
+}
+
+
+@register(
+    name="fixed-window-clones",
+    theorem="the clones of Theorem 3.1 of feldman2021 in the slots",
+    note="The client hides among the reports of all slots; dummy updates are randomised like reports.",
+    protocol="fixed-window",
+    **_CLONES,
+)
+def _fixed(*, slots: int, participation: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return window_columns(slots, eps0, rounds, delta, participation=participation)
+
+
+@register(
+    name="sliding-window-clones",
+    theorem="the clones of Theorem 3.1 of feldman2021 in the slots",
+    note="As fixed-window-clones, in the slots that a client may take.",
+    protocol="sliding-window",
+    **_CLONES,
+)
+def _sliding(*, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return window_columns(slots, eps0, rounds, delta)
+
+
+@register(
+    name="averaged-window-clones",
+    theorem="Theorem 3.1 of feldman2021, given the loads",
+    note="Given how many are in each slot, the reports of all n clients come in a uniform order.",
+    protocol="averaged-window",
+    **_CLONES,
+)
+def _averaged(*, n: int, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return window_columns(n, eps0, rounds, delta)

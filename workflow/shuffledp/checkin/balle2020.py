@@ -29,6 +29,8 @@ from shuffledp.checks import FloatArray
 STRENGTHS = ("closed_form", "sum", "numerical")
 _LARGEST_EPS0 = 200.0  # beyond, e^(3 eps0) overflows; eps0 itself is the answer then
 _SHARES = np.geomspace(1e-6, 0.999999, 97)  # of delta, that the loads may take
+# Of delta, that is left to the composition where a randomiser may fail; the largest that suffices is taken.
+_FAILURE_SHARES = np.concatenate([1 - np.geomspace(1e-9, 0.5, 24), np.geomspace(0.3, 1e-6, 12)])
 _OUTWARD = 1 + 16 * numerics.EPSILON
 
 
@@ -388,7 +390,8 @@ def with_failure(
 
     Args:
         bound: ``fixed_window``, ``sliding_window``, ``averaging``, ``bins`` or ``shuffling``.
-        steps: how many reports the replacement concerns: m, or n for ``shuffling``.
+        steps: how many reports are replaced: m times the rounds, or n times the rounds for ``shuffling``,
+            ``bins`` and ``averaging`` (the paper prints m there too).
         eps0: local privacy parameter, > 0.
         delta0: its failure probability, in [0, 1).
         delta: target in all, in (0, 1).
@@ -408,13 +411,14 @@ def with_failure(
     if delta0 == 0:
         return bound(eps0=eps0, delta=delta, **setting)
     delta1 = _total_variation(eps0, delta0)
-    best = math.inf
-    for share in np.geomspace(1e-6, 1 - 1e-9, 200):
-        found = bound(eps0=8 * eps0, delta=float(share) * delta, **setting)
-        spent = float(share) * delta + steps * (math.exp(min(found, 700.0)) + 1) * delta1
-        if spent <= delta:
-            best = min(best, found)
-    return best
+    if 2 * steps * delta1 > delta:
+        return math.inf
+    # the larger the share of delta, the smaller epsilon
+    for share in _FAILURE_SHARES.tolist():
+        found = bound(eps0=8 * eps0, delta=share * delta, **setting)
+        if share * delta + steps * (math.exp(min(found, 700.0)) + 1) * delta1 <= delta:
+            return found
+    return math.inf
 
 
 def _total_variation(eps0: float, delta0: float) -> float:

@@ -293,6 +293,7 @@ class Composition:
         largest = sum(float(lattice.loss.max(initial=-math.inf)) * rounds for lattice, rounds in self.phases)
         self.largest = largest * (1 + 4 * EPSILON) if largest > 0 else largest
         with np.errstate(divide="ignore"):
+            # bounds on several rare events may add up to more than 1
             log_kept = sum(
                 float(np.log1p(-min(lattice.infinite, 1.0))) * rounds for lattice, rounds in self.phases
             )

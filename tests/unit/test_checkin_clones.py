@@ -1,0 +1,302 @@
+"""Clones in windows and in shuffles of (eps0, delta0)-LDP reports: all patterns of tiny instances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shuffledp import accountants, profiles, rdp
+from shuffledp.accountants import systems
+from shuffledp.checkin import liew2022, liew2022_conversions, window_clones
+from shuffledp.profiles import approximate
+
+DELTA = 1e-6
+EPS = (0.0, 0.1, 0.3, 0.7, 1.0)
+
+
+def randomised(bit, eps0, delta0=0.0):
+    """The law of randomised response; with probability delta0 it tells the bit, as 2 or 3."""
+    right = 1 / (1 + math.exp(-eps0))
+    law = {bit: (1 - delta0) * right, 1 - bit: (1 - delta0) * (1 - right)}
+    if delta0 > 0:
+        law[2 + bit] = delta0
+    return law
+
+
+def divergence(one, other, eps):
+    return sum(max(mass - math.exp(eps) * other.get(key, 0.0), 0.0) for key, mass in one.items())
+
+
+def bounded(outcomes, eps):
+    return float(outcomes.mass @ np.maximum(-np.expm1(eps - outcomes.loss), 0.0)) + outcomes.infinite
+
+
+def reports_of(held, eps0, *, adaptive):
+    """All outputs of a window, slot by slot; an adaptive randomiser swaps its symbols by the last report."""
+    found = {(): 1.0}
+    for bit in held:
+        longer = defaultdict(float)
+        for before, mass in found.items():
+            swap = before[-1] if before and adaptive else 0
+            for report, probability in randomised(bit ^ swap, eps0).items():
+                longer[(*before, report)] += mass * probability
+        found = longer
+    return found
+
+
+def fixed_window(bits, slots, participation, eps0, *, adaptive):
+    """The law of the reports: each client picks a slot or stays away, each slot takes one of its clients."""
+    total = defaultdict(float)
+    for picks in itertools.product(range(-1, slots), repeat=len(bits)):
+        weight = math.prod(1 - participation if pick < 0 else participation / slots for pick in picks)
+        inside = [
+            [bit for bit, pick in zip(bits, picks, strict=True) if pick == slot] or [0]
+            for slot in range(slots)
+        ]
+        ways = math.prod(len(one) for one in inside)
+        for held in itertools.product(*inside):
+            for key, mass in reports_of(held, eps0, adaptive=adaptive).items():
+                total[key] += weight * mass / ways
+    return total
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize(("others", "slots"), [((0, 0), 3), ((0, 1), 3), ((0, 1, 1), 2)])
+@pytest.mark.parametrize("participation", [1.0, 0.4])
+def test_every_fixed_window_is_below_its_clones(others, slots, participation, adaptive):
+    eps0 = 1.1
+    outcomes = window_clones.window_outcomes(reports=slots, eps0=eps0, nats=60.0, participation=participation)
+    laws = [fixed_window((bit, *others), slots, participation, eps0, adaptive=adaptive) for bit in (0, 1)]
+    for eps in EPS:
+        for one, other in (laws, laws[::-1]):
+            assert divergence(one, other, eps) <= bounded(outcomes, eps) * (1 + 1e-9)
+
+
+def averaged_window(bits, slots, eps0):
+    """The law of the loads and of the sums of the reports, slot by slot, swapped by the slot before."""
+    total = defaultdict(float)
+    for picks in itertools.product(range(slots), repeat=len(bits)):
+        inside = [
+            [bit for bit, pick in zip(bits, picks, strict=True) if pick == slot] for slot in range(slots)
+        ]
+        found = {(): slots ** -len(bits)}
+        for held in inside:
+            longer = defaultdict(float)
+            for before, mass in found.items():
+                swap = before[-1][1] % 2 if before else 0
+                for reports in itertools.product((0, 1), repeat=len(held)):
+                    laws = [randomised(bit ^ swap, eps0) for bit in held]
+                    probability = math.prod(law[one] for law, one in zip(laws, reports, strict=True))
+                    longer[(*before, (len(held), sum(reports)))] += mass * probability
+            found = longer
+        for key, mass in found.items():
+            total[key] += mass
+    return total
+
+
+@pytest.mark.parametrize(("others", "slots"), [((0, 0), 3), ((0, 1, 1), 2), ((0, 0, 0), 1)])
+def test_every_averaged_window_is_below_its_clones(others, slots):
+    eps0 = 0.9
+    outcomes = window_clones.window_outcomes(reports=1 + len(others), eps0=eps0, nats=60.0)
+    laws = [averaged_window((bit, *others), slots, eps0) for bit in (0, 1)]
+    for eps in EPS:
+        for one, other in (laws, laws[::-1]):
+            assert divergence(one, other, eps) <= bounded(outcomes, eps) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("eps0", [0.1, 0.6, 2.0])
+@pytest.mark.parametrize("slots", [1, 5, 300, 10**4])
+def test_what_the_clones_buy_in_windows(slots, eps0):
+    """Hardly ever above the composition of balle2020's slots, and far below it in large windows."""
+    for participation, rounds in ((1.0, 1), (0.3, 20)):
+        setting = {
+            "slots": slots,
+            "participation": participation,
+            "eps0": eps0,
+            "rounds": rounds,
+            "delta": DELTA,
+        }
+        clones, composed = (
+            accountants.epsilon(f"fixed-window-{name}", **setting) for name in ("clones", "numerical")
+        )
+        assert clones <= composed * (1 + 3e-4)
+    setting = {"slots": slots, "eps0": eps0, "rounds": 3, "delta": DELTA}
+    sliding = accountants.epsilon("sliding-window-clones", **setting)
+    assert sliding == accountants.epsilon("fixed-window-clones", **setting, participation=1)
+    if slots == 10**4 and eps0 == 2.0:
+        assert sliding < 0.25 * accountants.epsilon("sliding-window-numerical", **setting)
+
+
+def test_averaged_windows_cost_what_a_shuffle_of_all_clients_costs():
+    kept = {"eps0": 0.3, "rounds": 4, "delta": DELTA}
+    by_slots = [
+        accountants.epsilon("averaged-window-clones", n=10**4, slots=slots, **kept) for slots in (1, 300)
+    ]
+    assert (
+        by_slots[0]
+        == by_slots[1]
+        < 0.1 * accountants.epsilon("averaged-window-numerical", n=10**4, slots=300, **kept)
+    )
+    assert accountants.epsilon("shuffle-clones", n=10**4, **kept) <= by_slots[0]
+
+
+def test_nobody_takes_part():
+    assert (
+        accountants.epsilon("fixed-window-clones", slots=5, participation=0, eps0=1, rounds=9, delta=DELTA)
+        == 0
+    )
+
+
+# --- (eps0, delta0)-LDP
+
+
+def shuffled(bits, eps0, delta0):
+    total = defaultdict(float)
+    laws = [randomised(bit, eps0, delta0) for bit in bits]
+    for reports in itertools.product(range(4), repeat=len(bits)):
+        mass = math.prod(law.get(one, 0.0) for law, one in zip(laws, reports, strict=True))
+        total[tuple(sorted(reports))] += mass
+    return total
+
+
+@pytest.mark.parametrize("analysis", ["feldman2021", "feldman2022"])
+@pytest.mark.parametrize("delta0", [1e-4, 0.02])
+@pytest.mark.parametrize("others", [(), (0, 0), (0, 1, 1, 0)])
+def test_shuffles_of_approximate_randomisers_are_below_clones_and_disclosure(others, delta0, analysis):
+    eps0, n = 0.8, 1 + len(others)
+    told = approximate.disclosure(n=n, eps0=eps0, delta0=delta0, analysis=analysis)
+    laws = [shuffled((bit, *others), eps0, delta0) for bit in (0, 1)]
+    for eps in EPS:
+        clones = profiles.clones(eps, n=n, eps0=eps0, analysis=analysis)
+        for one, other in (laws, laws[::-1]):
+            assert divergence(one, other, eps) <= told + (1 - told) * clones
+
+
+def test_disclosure_by_hand():
+    eps0, delta0, n = 1.5, 1e-9, 1000
+    e, s = math.exp(eps0), 1e-9 / (1 + math.exp(eps0))
+    for analysis, c in (("feldman2021", 1), ("feldman2022", 2)):
+        variation = s + (n - 1) * c / e * (delta0 + s)
+        found = approximate.disclosure(n=n, eps0=eps0, delta0=delta0, analysis=analysis)
+        assert found == pytest.approx((e + 1) * variation, rel=1e-9)
+    assert approximate.disclosure(n=n, eps0=eps0, delta0=0) == 0
+    assert approximate.disclosure(n=1e9, eps0=eps0, delta0=0.1) == 1
+
+
+def test_disclosure_of_a_check_in_is_a_mean():
+    n, rate, eps0, delta0 = 20, 0.3, 1.2, 1e-6
+    k = np.arange(1, n + 1)
+    each = [approximate.disclosure(n=float(one), eps0=eps0, delta0=delta0) for one in k]
+    mean = float(np.sum(stats.binom.pmf(k, n, rate) * k / n * np.array(each)))
+    found = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
+    assert found == pytest.approx(mean, rel=1e-9)
+
+
+# --- Table 1
+
+
+SMALL = {"n": 30, "rate": 0.3, "eps0": 1.2}
+ORDERS = np.array([2, 3, 8, 20])
+
+
+def test_the_conversions_of_table_1():
+    shuffling = liew2022_conversions.ShufflingConversion(**SMALL)(ORDERS)
+    subsampling = liew2022_conversions.SubsamplingConversion(**SMALL)(ORDERS)
+    lower = liew2022.liew2022_lower(ORDERS, **SMALL)
+    assert (lower <= subsampling).all()
+    assert (subsampling <= shuffling).all()
+    k = np.arange(1, SMALL["n"] + 1)
+    weights = stats.binom.pmf(k, SMALL["n"], SMALL["rate"])
+    for order, found in zip(ORDERS.tolist(), shuffling, strict=True):
+        moments = [
+            math.expm1(
+                (order - 1) * rdp.wang2019_subsampled(order, gamma=one / SMALL["n"], rdp=curve, eps_inf=1.2)
+            )
+            for one in k.tolist()
+            for curve in [rdp_of_clones(one)]
+        ]
+        assert (order - 1) * found == pytest.approx(math.log1p(float(weights @ moments)), rel=2e-3)
+
+
+def rdp_of_clones(k):
+    """Renyi divergences of the clones pair, outcome by outcome."""
+    c = np.arange(k)
+    p = 1 / (math.exp(SMALL["eps0"]) + 1)
+    masses, losses = [], []
+    for clones, weight in zip(c, stats.binom.pmf(c, k - 1, 2 * p), strict=True):
+        a = np.arange(clones + 2)
+        first = stats.binom.pmf(a - 1, clones, 0.5)
+        second = stats.binom.pmf(a, clones, 0.5)
+        one, other = (1 - p) * first + p * second, p * first + (1 - p) * second
+        masses.append(weight * one)
+        losses.append(np.log(one / other))
+    mass, loss = np.concatenate(masses), np.concatenate(losses)
+    return lambda orders: np.array(
+        [math.log(float(mass @ np.exp((lam - 1) * loss))) / (lam - 1) for lam in orders.tolist()]
+    )
+
+
+# --- accountants
+
+SETTINGS = {
+    "shuffled-check-in": {"n": 500, "rate": 0.05, "eps0": 1.0},
+    "fixed-window": {"slots": 3000, "participation": 0.5, "eps0": 0.1},
+    "sliding-window": {"slots": 3000, "eps0": 0.1},
+    "averaged-window": {"n": 10**5, "slots": 300, "eps0": 0.02},
+    "shuffle": {"n": 5000, "eps0": 0.1},
+}
+NAMES = [
+    (protocol, name)
+    for protocol in SETTINGS
+    for name in accountants.names(protocol=protocol, mechanism="approximate-ldp")
+]
+
+
+@pytest.mark.parametrize(("protocol", "name"), NAMES)
+def test_accountants_of_approximate_randomisers(protocol, name):
+    setting = {**SETTINGS[protocol], "delta": DELTA}
+    rounds = [0, 50, 200] if protocol == "shuffled-check-in" else [0, 1, 5]
+    found = {
+        delta0: accountants.epsilon(name, **setting, delta0=delta0, rounds=rounds)
+        for delta0 in (0, 1e-20, 1e-19)
+    }
+    for epsilon in found.values():
+        assert epsilon[0] == 0
+        assert (np.diff(epsilon) > 0).all()
+        assert np.isfinite(epsilon).all()
+    assert (found[0] <= found[1e-20]).all()
+    assert (found[1e-20] <= found[1e-19] * (1 + 1e-12)).all()
+    assert accountants.epsilon(name, **setting, delta0=0.1, rounds=1) == math.inf
+    assert accountants.epsilon(name, **{**setting, "delta": 0}, delta0=1e-20, rounds=1) == math.inf
+    pure = accountants.epsilon(name, **{**setting, "delta": 0}, delta0=0, rounds=rounds)
+    assert pure == pytest.approx(setting["eps0"] * np.array(rounds))
+    default = systems.get(protocol, "approximate-ldp").default
+    least = accountants.epsilon(default, **setting, delta0=1e-19, rounds=rounds)
+    assert (least <= found[1e-19] * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("protocol", SETTINGS)
+def test_without_failure_it_is_the_pure_randomiser(protocol):
+    setting = {**SETTINGS[protocol], "rounds": [1, 5], "delta": DELTA}
+    for name in accountants.names("upper", protocol=protocol, mechanism="ldp"):
+        approximate_name = f"{name}-approximate"
+        if (protocol, approximate_name) in NAMES:
+            found = accountants.epsilon(approximate_name, **setting, delta0=0)
+            assert found == pytest.approx(accountants.epsilon(name, **setting), rel=1e-9)
+
+
+def test_approximate_randomisers_are_not_accounted_for_as_pure_ones():
+    setting = {**SETTINGS["shuffle"], "rounds": 1, "delta": DELTA}
+    with pytest.raises(ValueError, match="'shuffle-clones' is for rounds of all n clients"):
+        accountants.epsilon("shuffle-clones", **setting, delta0=1e-9)
+    with pytest.raises(ValueError, match=r"by \(eps0, delta0\)-LDP randomisers, set by n, eps0, delta0"):
+        accountants.epsilon("shuffle-clones-approximate", **setting)
+    with pytest.raises(ValueError, match="eps0 must be a finite number > 0"):
+        accountants.epsilon("shuffle-clones-approximate", **{**setting, "eps0": 0}, delta0=1e-9)
+    with pytest.raises(ValueError, match=r"delta0 must lie in \[0, 1\)"):
+        accountants.epsilon("shuffle-clones-approximate", **setting, delta0=1)

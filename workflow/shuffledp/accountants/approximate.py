@@ -1,0 +1,256 @@
+"""Check-in protocols and the shuffle with (eps0, delta0)-LDP randomisers: balle2020, liew2022 and clones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.accountants import checkin, clones, losses, random_checkin, renyi, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import balle2020, liew2022, liew2022_conversions, window_clones
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import connect_the_dots
+from shuffledp.profiles import approximate
+from shuffledp.rdp.curve import RenyiCurve
+
+MECHANISM = "approximate-ldp"
+_TOLD = "Everything is disclosed with a probability of about n delta0 a round, else clones hide a report."
+
+
+def _pure(of_ldp: systems.System) -> Callable[[systems.Setting], float]:
+    return lambda setting: of_ldp.pure(setting) if setting["delta0"] == 0 else math.inf
+
+
+def _enter(protocol: str, default: str) -> None:
+    """Make a protocol known with (eps0, delta0)-LDP reports in place of eps0-LDP ones."""
+    of_ldp = systems.get(protocol, "ldp")
+
+    def check(given: Mapping[str, Any]) -> systems.Setting:
+        rest = {name: value for name, value in given.items() if name != "delta0"}
+        delta0 = checks.probability("delta0", given["delta0"], zero=True)
+        checks.positive("eps0", given["eps0"])
+        return {**of_ldp.check(rest), "delta0": delta0}
+
+    systems.enter(
+        systems.System(
+            protocol,
+            MECHANISM,
+            f"{of_ldp.words}, by (eps0, delta0)-LDP randomisers",
+            (*of_ldp.variables, "delta0"),
+            default,
+            check,
+            _pure(of_ldp),
+        )
+    )
+
+
+for _protocol, _default in (
+    ("shuffled-check-in", "check-in-pld-approximate"),
+    ("fixed-window", "fixed-window-clones-approximate"),
+    ("sliding-window", "sliding-window-clones-approximate"),
+    ("averaged-window", "averaged-window-clones-approximate"),
+    ("shuffle", "shuffle-clones-approximate"),
+):
+    _enter(_protocol, _default)
+
+
+# --- balle2020, Lemma A.3
+
+
+def _with_failure(
+    protocol: str, theorem: str, bound: Callable[..., float], rename: Mapping[str, str], reports: str
+) -> None:
+    """Register the three strengths of a bound at 8 eps0; ``reports`` names the variable that counts them."""
+    for strength, (short, words) in {
+        "closed_form": ("printed", "as printed"),
+        "sum": ("sum", "exact sum"),
+        "numerical": ("numerical", "numerical"),
+    }.items():
+        alone = f"balle2020-shuffling-{short}" if protocol == "shuffle" else f"{protocol}-{short}"
+
+        @register(
+            name=f"{alone}-approximate",
+            citation="balle2020" if strength != "numerical" else "balle2020, kairouz2015",
+            theorem=f"{theorem}, Lemma A.3",
+            kind="upper",
+            label=f"balle2020, {words}, at 8 eps0",
+            needs=("(eps0, delta0)-LDP",),
+            note="The bound at 8 eps0, and what replacing every report costs in delta.",
+            protocol=protocol,
+            mechanism=MECHANISM,
+        )
+        def _compute(
+            *, rounds: FloatArray, delta: float, strength: str = strength, **setting: Any
+        ) -> Columns:
+            given = {rename.get(name, name): value for name, value in setting.items()}
+
+            def one(count: float) -> float:
+                if count == 0:
+                    return 0.0
+                return balle2020.with_failure(
+                    bound,
+                    steps=int(setting[reports] * count),
+                    delta=delta,
+                    rounds=int(count),
+                    strength=strength,
+                    **given,
+                )
+
+            return {"epsilon": np.array([one(count) for count in rounds.tolist()], dtype=np.float64)}
+
+
+_with_failure("fixed-window", "Theorem 3.2 (A.4)", balle2020.fixed_window, {"slots": "m"}, "slots")
+_with_failure("sliding-window", "Theorem 4.3 (A.4)", balle2020.sliding_window, {"slots": "m"}, "slots")
+_with_failure("averaged-window", "Theorem 4.1 (A.5, A.6)", balle2020.averaging, {"slots": "m"}, "n")
+_with_failure("shuffle", "Theorem 5.1 (A.7)", balle2020.shuffling, {}, "n")
+
+
+# --- clones
+
+_CLONES = {
+    "kind": "upper",
+    "label": "clones, numerical",
+    "needs": ("(eps0, delta0)-LDP",),
+    "note": _TOLD,
+    "mechanism": MECHANISM,
+}
+_IN_WINDOWS = {
+    "citation": "feldman2021, doroshenko2022, this project",
+    "theorem": "the clones of Theorem 3.1 of feldman2021 in windows, and a probability of disclosure",
+}
+
+
+def _window(
+    reports: int, eps0: float, delta0: float, rounds: FloatArray, delta: float, participation: float = 1.0
+) -> Columns:
+    return random_checkin.window_columns(
+        reports,
+        eps0,
+        rounds,
+        delta,
+        participation=participation,
+        infinite=approximate.disclosure(n=reports, eps0=eps0, delta0=delta0, analysis=window_clones.ANALYSIS),
+    )
+
+
+@register(name="fixed-window-clones-approximate", protocol="fixed-window", **_IN_WINDOWS, **_CLONES)
+def _fixed(
+    *, slots: int, participation: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
+) -> Columns:
+    return _window(slots, eps0, delta0, rounds, delta, participation)
+
+
+@register(name="sliding-window-clones-approximate", protocol="sliding-window", **_IN_WINDOWS, **_CLONES)
+def _sliding(*, slots: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _window(slots, eps0, delta0, rounds, delta)
+
+
+@register(name="averaged-window-clones-approximate", protocol="averaged-window", **_IN_WINDOWS, **_CLONES)
+def _averaged(*, n: int, slots: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _window(n, eps0, delta0, rounds, delta)
+
+
+@register(
+    name="shuffle-clones-approximate",
+    protocol="shuffle",
+    citation="feldman2022, doroshenko2022, this project",
+    theorem="Theorem 3.1 of feldman2022, and a probability of disclosure",
+    **_CLONES,
+)
+def _shuffle(*, n: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
+    told = approximate.disclosure(n=n, eps0=eps0, delta0=delta0)
+    return clones.columns(n, n, eps0, rounds, delta, "feldman2022", infinite=told)
+
+
+# --- shuffled check-in
+
+_CHECK_IN = {"protocol": "shuffled-check-in", "mechanism": MECHANISM, "needs": ("(eps0, delta0)-LDP",)}
+
+
+@register(
+    name="check-in-pld-approximate",
+    citation="feldman2022, koskela2022, liew2022, doroshenko2022, this project",
+    theorem="that of check-in-pld, and a probability of disclosure",
+    kind="upper",
+    label="check-in, numerical",
+    note=_TOLD,
+    **_CHECK_IN,
+)
+def _pld(*, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return trivial
+    outcomes = liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0)
+    told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
+    outcomes = replace(outcomes, infinite=outcomes.infinite + told)
+    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+
+
+def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:
+    """Return the columns of a conversion: what is disclosed in all rounds is paid out of delta."""
+
+    def compute(
+        *, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
+    ) -> Columns:
+        if losses.nothing_to_say(eps0, rounds, "upper"):
+            return {"epsilon": np.where(rounds > 0, np.inf, 0.0)}
+        told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
+        rdp = rdp_of(n=n, rate=rate, eps0=eps0)
+
+        def one(count: float) -> Columns:
+            rest = delta - told * count
+            if rest <= 0:
+                return {"epsilon": np.full(1, np.inf), "order": np.full(1, np.inf), "on_edge": np.ones(1)}
+            return renyi.columns(rdp, rounds=np.full(1, count), delta=rest)
+
+        rows = [one(count) for count in rounds.tolist()]
+        return {
+            key: np.concatenate([np.empty(0), *(row[key] for row in rows)])
+            for key in ("epsilon", "order", "on_edge")
+        }
+
+    return compute
+
+
+register(
+    name="liew2022-shuffling-conversion",
+    citation="feldman2022, wang2019, liew2022, girgis2021",
+    theorem="Table 1 of liew2022: clones, Renyi, Theorem 9 of wang2019; Lemma 1",
+    kind="upper",
+    label="check-in, shuffling conversion",
+    note="Renyi DP of the shuffle, subsampled by wang2019, mixed over check-ins.",
+    **_CHECK_IN,
+)(_converted(liew2022_conversions.ShufflingConversion))
+
+register(
+    name="liew2022-subsampling-conversion",
+    citation="feldman2022, koskela2022, liew2022, girgis2021",
+    theorem="Table 1 of liew2022: clones, subsampled, Renyi; Lemma 1",
+    kind="upper",
+    label="check-in, subsampled shuffling conversion",
+    note="Profiles of the shuffle, subsampled and mixed over check-ins, then Renyi DP.",
+    **_CHECK_IN,
+)(_converted(liew2022_conversions.SubsamplingConversion))
+
+
+@register(
+    name="liew2022-baseline-approximate",
+    citation="liew2022, ullman2017, kairouz2015",
+    theorem="appendix D of liew2022; Theorem 3.4 of kairouz2015",
+    kind="upper",
+    label="check-in, strong composition",
+    note=(
+        "A round counts as one with the most reports that occur but for a part of delta, without "
+        "amplification by shuffling; the split of delta is the best of six, and reported."
+    ),
+    **_CHECK_IN,
+)
+def _baseline(
+    *, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
+) -> Columns:
+    return checkin.baseline(n, rate, eps0, delta0, rounds, delta)

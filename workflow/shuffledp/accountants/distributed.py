@@ -1,0 +1,225 @@
+"""Distributed check-in with Gaussian noise: liew2022, and numerical accounting of the same protocol."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.accountants import losses, renyi, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import liew2022_distributed
+from shuffledp.checkin.distributed import Pair, check_in_losses
+from shuffledp.checks import FloatArray
+from shuffledp.composition import kairouz2015
+from shuffledp.pld.outcomes import (
+    Outcomes,
+    connect_the_dots,
+    lattice_step,
+    merge_to_lattice,
+    renyi_divergence,
+)
+from shuffledp.rdp.curve import RenyiCurve
+
+_SPARE, _STEP = 14.0, 10.0  # what is left out in all rounds is e^-_SPARE of delta
+_SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)  # of delta, that the rounds themselves may use
+_PAPER_SLACK, _PAPER_CUT = 0.5, 200 / 60  # of figure 4: Delta, and cut-off over the mean number of reports
+
+
+def _checked(given: Mapping[str, Any]) -> systems.Setting:
+    return {
+        "n": checks.count("n", given["n"]),
+        "rate": checks.probability("rate", given["rate"]),
+        "sigma": checks.positive("sigma", given["sigma"]),
+    }
+
+
+SYSTEM = systems.enter(
+    systems.System(
+        "distributed-check-in",
+        "gaussian",
+        "rounds in which each of n clients takes part with probability rate, and reports with Gaussian noise "
+        "of deviation sigma are averaged, with removal of a client",
+        ("n", "rate", "sigma"),
+        "distributed-check-in-pld",
+        _checked,
+        lambda setting: math.inf,
+    )
+)
+_OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
+_NEEDS = ("Gaussian noise",)
+_SCALARS = (
+    "An upper bound for scalar records where nobody is told how many report; with vectors the noise itself "
+    "tells."
+)
+
+
+def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, bound: str) -> Pair:
+    needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
+    return check_in_losses(n=n, rate=rate, sigma=sigma, bound=bound, nats=_STEP * math.ceil(needed / _STEP))
+
+
+@register(
+    name="distributed-check-in-pld",
+    citation="liew2022, doroshenko2022, this project",
+    theorem="exact losses given the public number of reports, mixed over it",
+    kind="upper",
+    label="distributed check-in, numerical",
+    needs=_NEEDS,
+    note="The number of reports is public, or secret; sigma is over the largest distance of two records.",
+    **_OF_THIS,
+)
+def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    pair = _pair(n, rate, sigma, rounds, delta, "upper")
+    return losses.columns(pair, rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+
+
+@register(
+    name="distributed-check-in-rdp",
+    citation="liew2022, girgis2021, this project",
+    theorem="the same losses, through their Renyi divergences; Lemma 1 of girgis2021",
+    kind="upper",
+    label="distributed check-in, Renyi",
+    needs=_NEEDS,
+    note="The rare numbers of reports and the rare noise that are left out count in delta.",
+    **_OF_THIS,
+)
+def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    pair = _pair(n, rate, sigma, rounds, delta, "upper")
+    rest = delta - float(rounds.max(initial=0.0)) * max(outcomes.infinite for outcomes in pair)
+    if rest <= 0:
+        return {"epsilon": np.full(rounds.shape, np.inf)}
+    curves = [_divergences(outcomes) for outcomes in pair]
+
+    def rdp(order: FloatArray) -> FloatArray:
+        return np.max([curve(order) for curve in curves], axis=0)
+
+    return renyi.columns(rdp, rounds=rounds, delta=rest)
+
+
+def _divergences(outcomes: Outcomes) -> RenyiCurve:
+    known = replace(outcomes, infinite=0.0)
+    lattice = connect_the_dots(known, step=lattice_step(known))
+    largest = float(np.abs(lattice.loss).max())
+
+    def curve(order: FloatArray) -> FloatArray:
+        return np.array([renyi_divergence(lattice, lam, largest) for lam in order.tolist()])
+
+    return curve
+
+
+@register(
+    name="distributed-check-in-strong",
+    citation="liew2022, kairouz2015, this project",
+    theorem="the same losses of one round; Theorem 3.4 of kairouz2015",
+    kind="upper",
+    label="distributed check-in, strong composition",
+    needs=_NEEDS,
+    note="Epsilon of one round, composed; the split of delta is the best of six, and reported.",
+    **_OF_THIS,
+)
+def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    pair = _pair(n, rate, sigma, rounds, delta, "upper")
+
+    def one(count: float) -> tuple[float, float]:
+        found = []
+        for share in _SHARES:
+            each = share * delta / max(count, 1.0)
+            alone = losses.columns(
+                pair, rounded=connect_the_dots, rounds=np.ones(1), delta=each, bound="upper"
+            )
+            eps = float(alone["epsilon"][0])
+            if math.isfinite(eps):
+                composed = kairouz2015(eps=eps, delta=each, rounds=count, total_delta=delta)
+                found.append((float(composed), each))
+        return min(found, default=(math.inf, 0.0))
+
+    table = np.array([one(count) for count in rounds.tolist()]).reshape(-1, 2)
+    return {"epsilon": table[:, 0], "round_delta": table[:, 1]}
+
+
+@register(
+    name="distributed-check-in-lower",
+    citation="liew2022, this project",
+    theorem="the same losses, all other records being one",
+    kind="lower",
+    label="distributed check-in, lower bound",
+    needs=_NEEDS,
+    note="For a public number of reports: epsilon of one data set and one client.",
+    **_OF_THIS,
+)
+def _lower(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    pair = _pair(n, rate, sigma, rounds, delta, "lower")
+    return losses.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+
+
+def _cut(n: int, rate: float) -> int:
+    return max(1, math.ceil(_PAPER_CUT * (n - 1) * rate))
+
+
+def _theorem_5(name: str, theorem: str, label: str, note: str, rdp_of: Callable[..., RenyiCurve]) -> None:
+    """Register one way to evaluate Theorem 5."""
+
+    @register(
+        name=name,
+        citation="liew2022, girgis2021",
+        theorem=f"{theorem}; Lemma 1 of girgis2021",
+        kind="estimate",
+        label=label,
+        needs=(*_NEEDS, "scalars"),
+        note=note,
+        **_OF_THIS,
+    )
+    def _compute(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+        return renyi.columns(rdp_of(n=n, rate=rate, sigma=sigma), rounds=rounds, delta=delta)
+
+
+def _mixed(**setting: Any) -> RenyiCurve:
+    return functools.partial(liew2022_distributed.theorem_5, **setting)
+
+
+def _by_lemma_4(*, as_printed: bool = False, **setting: Any) -> RenyiCurve:
+    given = {**setting, "slack": _PAPER_SLACK, "as_printed": as_printed}
+    return functools.partial(liew2022_distributed.theorem_5_by_lemma_4, **given)
+
+
+def _by_lemma_5(*, as_printed: bool = False, **setting: Any) -> RenyiCurve:
+    given = {**setting, "cut": _cut(setting["n"], setting["rate"]), "as_printed": as_printed}
+    return functools.partial(liew2022_distributed.theorem_5_by_lemma_5, **given)
+
+
+_PRINTED = "With the printed moments and exponents, which the proof does not give."
+_theorem_5("liew2022-theorem5", "Theorem 5, re-derived, summed", "Theorem 5", _SCALARS, _mixed)
+_theorem_5(
+    "liew2022-lemma4",
+    "Theorem 5, re-derived, by Lemma 4 with Delta = 0.5",
+    "Theorem 5 by Lemma 4",
+    _SCALARS,
+    _by_lemma_4,
+)
+_theorem_5(
+    "liew2022-lemma5",
+    "Theorem 5, re-derived, by Lemma 5 cut at 10/3 of the mean",
+    "Theorem 5 by Lemma 5",
+    _SCALARS,
+    _by_lemma_5,
+)
+_theorem_5(
+    "liew2022-lemma4-printed",
+    "Theorem 5 (equations 14 and 15) as printed",
+    "Theorem 5 by Lemma 4, as printed",
+    _PRINTED,
+    functools.partial(_by_lemma_4, as_printed=True),
+)
+_theorem_5(
+    "liew2022-lemma5-printed",
+    "Theorem 5 (equations 12 and 13) as printed, by Lemma 5",
+    "Theorem 5 by Lemma 5, as printed",
+    _PRINTED,
+    functools.partial(_by_lemma_5, as_printed=True),
+)

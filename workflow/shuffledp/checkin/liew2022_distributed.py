@@ -1,0 +1,383 @@
+"""Distributed check-in with Gaussian noise: liew2022, Theorem 5 (appendix B.1), re-derived.
+
+Each of n clients takes part with probability gamma (``rate``), on its own; the reports are records with noise
+N(0, sigma^2 I), and the server publishes their average. Nobody is told how many took part. Neighbours: the
+records of n clients, and the same without one of them. Given that k of the other n - 1 take part, the average
+has the law p_k = N(0, sigma^2/k I) without the client and q_k = N(1/(k + 1), sigma^2/(k + 1) I) with it, and
+the two data sets give
+
+    without = sum_k b_k p_k,    with = sum_k b_k ((1 - gamma) p_k + gamma q_k),    b = Bin(n - 1, gamma).
+
+For k = 0 the paper lets the server publish N(0, sigma^2 I) in place of an average.
+
+What the paper leaves open or has wrong:
+
+- sigma counts in units of the largest distance between two records: with records of others that are not 0 the
+  means differ by up to that over k + 1. For vectors clipped to norm C that is 2C; the paper takes C.
+- It computes in one dimension. In d dimensions the noise orthogonal to the record tells k from k + 1, and the
+  factor of the variances counts d times (``dimension``). ``shuffledp.checkin.distributed`` takes the number
+  of reports to be public, and then depends neither on d nor on these variances.
+- Its moments E_q (p/q)^l, of the data set without over that with the client, are infinite for l >= k + 1,
+  since p_k is the wider law. Its formula has those of the other direction with another exponent. Here with
+  over without is expanded exactly, in E_p (q/p)^l, which needs no factor 3; without over with is bounded by
+  Taylor's theorem, since the density ratio of the mixtures is at most 1/(1 - gamma).
+- E_p (q/p)^l does not always fall with k, as Lemmas 4 and 5 need: below sigma^2 = (l - 1)/(2 (l + 1)) it
+  grows at k = 1. Here its largest value from k on is taken.
+- Lemmas 4 and 5 lack the binomial's gamma^k (1 - gamma)^(n - k); the prefactor must be 1/(lambda - 1); and
+  (13) and (15) have the exponents of gamma and 1 - gamma exchanged, and (15) starts at 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.tilted_binomials import binomial_blocks
+
+DIRECTIONS = ("with", "without")
+# The cost of an order grows with the order. Infinity is an upper bound as well.
+LARGEST_ORDER = 2**13
+# With this width blocks of several values only occur beyond 2222, where moments fall with k at all orders.
+_WIDTH = 9e-4
+_SHRINK = 0.95  # of the ranges in which rare, small numbers of reports are gathered
+_TERMS = 2**20  # of the table of moments that are held at once
+
+
+def gaussian_log_moment(
+    order: ArrayLike, *, k: ArrayLike, sigma: float, dimension: int = 1, direction: str = "with"
+) -> float | FloatArray:
+    """Return log E_p (q/p)^l of the averages of k reports, p, and of k + 1 reports, q.
+
+    "with": E_p (q/p)^l = ((k + 1)^l/((k + l) k^(l - 1)))^(d/2) exp(l (l - 1) k/(2 sigma^2 (k + 1) (k + l))).
+    "without": E_q (p/q)^l = (k^l/((k + 1 - l) (k + 1)^(l - 1)))^(d/2)
+    exp(l (l - 1) k/(2 sigma^2 (k + 1) (k + 1 - l))), infinite for l >= k + 1. For k = 0 either is
+    exp(l (l - 1)/(2 sigma^2)).
+
+    Args:
+        order: l, real numbers >= 1, any shape.
+        k: numbers of other reports, real numbers >= 0, any shape that broadcasts.
+        sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
+        dimension: d, of the records.
+        direction: "with" for E_p (q/p)^l or "without" for E_q (p/q)^l.
+
+    Returns:
+        The logarithm, exact but for rounding, of the broadcast shape.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    orders, counts = np.broadcast_arrays(
+        checks.reals("order", order, at_least=1.0), checks.reals("k", k, at_least=0.0)
+    )
+    sigma, dimension = checks.positive("sigma", sigma), checks.count("dimension", dimension)
+    if checks.choice("direction", direction, DIRECTIONS) == "with":
+        value = _log_moment(orders, counts, sigma, dimension)
+    else:
+        narrow = counts + 1 - orders
+        rest = np.maximum(narrow, 0.5)
+        some = np.maximum(counts, 1.0)
+        widths = np.log(some / rest) + (orders - 1) * np.log(some / (some + 1))
+        means = orders * (orders - 1) * some / (sigma**2 * (some + 1) * rest)
+        value = np.where(narrow > 0, (dimension * widths + means) / 2, np.inf)
+        value = np.where(counts == 0, orders * (orders - 1) / (2 * sigma**2), value)
+    return checks.like_input(value)
+
+
+def _log_moment(order: FloatArray, k: FloatArray, sigma: float, dimension: int) -> FloatArray:
+    some = np.maximum(k, 1e-300)
+    # (k + 1)^l/((k + l) k^(l - 1)) = (1 + 1/k)^l/(1 + l/k)
+    widths = order * np.log1p(1 / some) - np.log1p(order / some)
+    means = order * (order - 1) * some / (sigma**2 * (some + 1) * (some + order))
+    return np.where(k == 0, order * (order - 1) / sigma**2, dimension * widths + means) / 2
+
+
+class _Weights(NamedTuple):
+    """A bound on the law of the number of others: probabilities, and the least number each may stand for."""
+
+    log_weight: FloatArray
+    low: FloatArray
+
+
+# From the number of others and the rate to a bound on the law of those who take part.
+_Law = Callable[[int, float], _Weights]
+
+
+def _nobody(others: int, rate: float) -> _Weights:
+    return _Weights(np.array([others * math.log1p(-rate)]), np.zeros(1))
+
+
+def _joined(*parts: _Weights) -> _Weights:
+    return _Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _somebody(weights: _Weights) -> _Weights:
+    some = weights.low > 0
+    return _Weights(weights.log_weight[some], weights.low[some])
+
+
+def _whole_law(others: int, rate: float) -> _Weights:
+    """The law itself in narrow blocks, and what is rarer than e^-60 below them in ranges, by their tails."""
+    log_p, log_q = math.log(rate), math.log1p(-rate)
+    blocks = binomial_blocks(others, log_p, log_q, relative_width=_WIDTH)
+    with np.errstate(divide="ignore"):
+        common = _Weights(np.log(blocks.weights), blocks.low)
+    first = int(blocks.low[0])
+    if first == 0:
+        return common
+    edges = [first]
+    while edges[-1] > 1:
+        edges.append(max(1, min(edges[-1] - 1, int(_SHRINK * edges[-1]))))
+    tops, low = np.array(edges[:-1], dtype=np.float64), np.array(edges[1:], dtype=np.float64)
+    ratio = (tops - 1) / (others - tops + 2) * math.exp(log_q - log_p)
+    log_below = numerics.log_binomial_pmf(tops - 1, others, log_p, log_q) - np.log1p(-ratio)
+    return _joined(common, _Weights(log_below, low), _nobody(others, rate))
+
+
+def _lemma_4(slack: float) -> _Law:
+    def law(others: int, rate: float) -> _Weights:
+        mean = others * rate
+        few = _Weights(
+            np.array([-(slack**2) * mean / 2, 0.0]), np.array([1.0, math.floor((1 - slack) * mean) + 1.0])
+        )
+        return _joined(_nobody(others, rate), few)
+
+    return law
+
+
+def _lemma_5(cut: int) -> _Law:
+    def law(others: int, rate: float) -> _Weights:
+        mean, k = others * rate, np.arange(1.0, min(cut, others) + 1)
+        log_pmf = numerics.log_binomial_pmf(k, others, math.log(rate), math.log1p(-rate))
+        parts = [_nobody(others, rate), _Weights(log_pmf, k)]
+        if cut < others:
+            slack = cut / mean - 1
+            parts.append(_Weights(np.array([-(slack**2) * mean / (2 + slack)]), np.array([cut + 1.0])))
+        return _joined(*parts)
+
+    return law
+
+
+class _Moments:
+    """log sum_k b_k (E_p (q/p)^l - 1) for l = 2, 3, ..., computed once."""
+
+    def __init__(self, weights: _Weights, sigma: float, dimension: int) -> None:
+        self._weights, self._sigma, self._dimension = weights, sigma, dimension
+        self._known = np.empty(0)
+
+    def _largest_from(self, low: FloatArray, order: FloatArray) -> FloatArray:
+        """log of the largest moment at k >= low (> 0); they fall with k from sqrt(l) on."""
+        value = _log_moment(order, low, self._sigma, self._dimension)
+        most = int(math.sqrt(float(order.max()))) + 1
+        if low.min() >= most or (low == 0).all():
+            return value
+        k = np.arange(1.0, most + 1)[:, None]
+        table = _log_moment(order.T, k, self._sigma, self._dimension)
+        table = np.maximum.accumulate(table[::-1])[::-1]
+        later = table[np.clip(low[0].astype(np.int64), 1, most) - 1].T
+        return np.where((low > 0) & (low < most), np.maximum(value, later), value)
+
+    def upto(self, top: int) -> FloatArray:
+        """The logarithms for l = 2..top."""
+        chunk = max(1, _TERMS // self._weights.low.size)
+        while self._known.size < top - 1:
+            first = self._known.size + 2
+            order = np.arange(first, min(top, first + chunk - 1) + 1, dtype=np.float64)[:, None]
+            low = self._weights.low[None, :]
+            moments = self._largest_from(low, order)
+            # the two logarithms of the variances nearly cancel
+            moments += 8 * numerics.EPSILON * self._dimension * order / np.maximum(low, 1.0)
+            excess = moments + np.log(-np.expm1(-np.maximum(moments, 1e-300)))
+            new = special.logsumexp(excess + self._weights.log_weight, axis=1)
+            self._known = np.concatenate([self._known, new])
+        return self._known[: top - 1]
+
+
+def _theorem_5(
+    order: ArrayLike, n: int, rate: float, sigma: float, dimension: int, law: _Law
+) -> float | FloatArray:
+    """Both directions of neighbours, by the moments under a bound on the law of the number of others."""
+    orders = checks.integer_orders(order)
+    flat = orders.ravel()
+    moments = _Moments(law(n - 1, rate), sigma, dimension)
+    log_rate, log_rest = math.log(rate), math.log1p(-rate)
+
+    def bound(lam: float) -> float:
+        if lam > LARGEST_ORDER:
+            return math.inf
+        top = int(lam)
+        j, known = np.arange(2.0, top + 1), moments.upto(top)
+        terms = numerics.log_binomial(lam, j) + j * log_rate + (lam - j) * log_rest + known
+        added = special.logsumexp(terms)
+        # (1 + u)^(1 - lambda) <= 1 - (lambda - 1) u + C(lambda, 2) (1 - gamma)^(-lambda - 1) u^2, u >= -gamma
+        square = math.log(lam * (lam - 1) / 2) + 2 * log_rate - (lam + 1) * log_rest + known[0]
+        removed = min(float(np.logaddexp(0.0, square)), -(lam - 1) * log_rest)
+        rounding = 8 * numerics.EPSILON * (lam + float(np.abs(terms[np.isfinite(terms)]).max(initial=1.0)))
+        largest = max(float(np.logaddexp(0.0, added)), removed)
+        return largest / (lam - 1) * (1 + numerics.OUTWARD + rounding)
+
+    return checks.like_input(np.array([bound(lam) for lam in flat.tolist()]).reshape(orders.shape))
+
+
+def _checked(n: object, rate: object, sigma: object, dimension: object) -> tuple[int, float, float, int]:
+    return (
+        checks.count("n", n),
+        checks.probability("rate", rate),
+        checks.positive("sigma", sigma),
+        checks.count("dimension", dimension),
+    )
+
+
+def theorem_5(
+    order: ArrayLike, *, n: int, rate: float, sigma: float, dimension: int = 1, as_printed: bool = False
+) -> float | FloatArray:
+    """Renyi DP of distributed check-in: Theorem 5, its sums over the number of reports evaluated.
+
+    Args:
+        order: Renyi orders lambda, whole numbers >= 2, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
+        dimension: of the records; the printed form knows only 1.
+        as_printed: the printed lines 12 and 13, their prefactor read as 1/(lambda - 1); an estimate.
+
+    Returns:
+        An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
+    if as_printed:
+        return _printed(order, n, rate, sigma, _somebody(_whole_law(n - 1, rate)), first=3)
+    return _theorem_5(order, n, rate, sigma, dimension, _whole_law)
+
+
+def theorem_5_by_lemma_4(
+    order: ArrayLike,
+    *,
+    n: int,
+    rate: float,
+    sigma: float,
+    slack: float = 0.5,
+    dimension: int = 1,
+    as_printed: bool = False,
+) -> float | FloatArray:
+    """Renyi DP of distributed check-in: Theorem 5 with its sums bounded by Lemma 4.
+
+    One report with probability e^(-Delta^2 mu/2), else (1 - Delta) mu + 1 of them, mu = (n - 1) gamma; nobody
+    with the probability of that.
+
+    Args:
+        order: Renyi orders lambda, whole numbers >= 2, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
+        slack: Delta, in [0, 1]; the paper draws 0.5.
+        dimension: of the records; the printed form knows only 1.
+        as_printed: the printed lines 14 and 15, their prefactor read as 1/(lambda - 1); an estimate.
+
+    Returns:
+        An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
+    slack = checks.probability("slack", slack, zero=True, one=True)
+    if as_printed:
+        mean = (n - 1) * rate
+        law = _Weights(np.array([-(slack**2) * mean / 2, 0.0]), np.array([1.0, (1 - slack) * mean + 1]))
+        return _printed(order, n, rate, sigma, law, first=2)
+    return _theorem_5(order, n, rate, sigma, dimension, _lemma_4(slack))
+
+
+def theorem_5_by_lemma_5(
+    order: ArrayLike,
+    *,
+    n: int,
+    rate: float,
+    sigma: float,
+    cut: int,
+    dimension: int = 1,
+    as_printed: bool = False,
+) -> float | FloatArray:
+    """Renyi DP of distributed check-in: Theorem 5 with its sums cut off by Lemma 5.
+
+    Up to ``cut`` = (1 + Delta) mu reports one by one, mu = (n - 1) gamma, and cut + 1 with probability
+    e^(-Delta^2 mu/(2 + Delta)).
+
+    Args:
+        order: Renyi orders lambda, whole numbers >= 2, any shape.
+        n: number of clients.
+        rate: probability gamma of taking part, in (0, 1).
+        sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
+        cut: a whole number, at least mu; the paper draws 200 for a mu of about 60.
+        dimension: of the records; the printed form knows only 1.
+        as_printed: the printed lines 12 and 13 with the sums cut off, their prefactor read as
+            1/(lambda - 1); an estimate.
+
+    Returns:
+        An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
+    cut = checks.count("cut", cut)
+    if cut < (n - 1) * rate:
+        raise ValueError(
+            f"cut must be at least (n - 1) rate = {(n - 1) * rate:g}, the mean number of reports, got {cut}"
+        )
+    if as_printed:
+        return _printed(order, n, rate, sigma, _somebody(_lemma_5(cut)(n - 1, rate)), first=3)
+    return _theorem_5(order, n, rate, sigma, dimension, _lemma_5(cut))
+
+
+def _printed(
+    order: ArrayLike, n: int, rate: float, sigma: float, law: _Weights, *, first: int
+) -> float | FloatArray:
+    """Lines 12 and 13, or 14 and 15, with the printed moments and exponents, over k >= 1 by ``law``.
+
+    ``first`` is where the sum over l with a factor 3 begins.
+    """
+    orders = checks.integer_orders(order)
+    log_rate, log_rest = math.log(rate), math.log1p(-rate)
+    known = np.empty(0)
+
+    def mixed(first: int, top: int) -> FloatArray:
+        """log sum_k b_k e^((l - 1) eps_k(l)) for l = first..top."""
+        nonlocal known
+        k, chunk = law.low[None, :], max(1, _TERMS // max(law.low.size, 1))
+        while known.size < top - 1:
+            start = known.size + 2
+            j = np.arange(start, min(top, start + chunk - 1) + 1, dtype=np.float64)[:, None]
+            widths = j * np.log1p(1 / k) - np.log1p(j / k)
+            each = law.log_weight + widths / 2 - (j + 1) / (sigma**2 * (k + 1))
+            known = np.concatenate([known, special.logsumexp(each, axis=1)])
+        return known[first - 2 : top - 1]
+
+    def bound(lam: float) -> float:
+        if lam > LARGEST_ORDER:
+            return math.inf
+        top = int(lam)
+        pairs = numerics.log_binomial(lam, np.array([2.0])) + 2 * log_rate + (lam - 2) * log_rest
+        j, m = np.arange(3.0, top + 1), np.arange(float(first), top + 1)
+        alone = numerics.log_binomial(lam, j) + (lam - j) * log_rate + (n + j - 1) * log_rest
+        more = numerics.log_binomial(lam, m) + (lam - m) * log_rate + m * log_rest
+        parts = [
+            np.array([(lam - 1) * log_rest + math.log(lam * rate - rate + 1)]),
+            pairs + mixed(2, 2),
+            pairs + (n - 1) * log_rest + 1 / sigma**2,
+            math.log(3) + alone + j * (j - 1) / (2 * sigma**2),
+            math.log(3) + more + mixed(first, top),
+        ]
+        return max(float(special.logsumexp(np.concatenate(parts))), 0.0) / (lam - 1)
+
+    return checks.like_input(np.array([bound(lam) for lam in orders.ravel().tolist()]).reshape(orders.shape))

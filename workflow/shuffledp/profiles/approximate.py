@@ -1,0 +1,46 @@
+"""Shuffled reports of (eps0, delta0)-LDP randomisers: clones, but for a small probability."""
+
+from __future__ import annotations
+
+import math
+
+from shuffledp import checks
+from shuffledp.profiles.clones import ANALYSES
+
+_CLONES = {"feldman2022": 2.0, "feldman2021": 1.0}  # c below
+
+
+def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman2022") -> float:
+    """Return the probability with which a shuffle of (eps0, delta0)-LDP reports may disclose everything.
+
+    The shuffle is dominated by the clones pair of n reports of eps0-LDP randomisers, but that with this
+    probability the data set is told. It is (e^eps0 + 1) t, where t bounds the total variation from a shuffle
+    to which the clones apply; the divergence H of the pair at a is at most (e^eps0 - a)/(e^eps0 + 1), hence
+    x + (1 - x) H >= H + (1 + a) t for x = (e^eps0 + 1) t, and beyond e^eps0 it is at most delta0 <= x.
+
+    The two reports of the client are within s = delta0/(e^eps0 + 1) of reports P, Q of eps0-LDP (what exceeds
+    e^eps0 times the other is shared out between them). A report R of another client lacks at most
+    e^-eps0 (delta0 + s) of e^-eps0 P, and of e^-eps0 Q. So it is within c e^-eps0 (delta0 + s) of one that is
+    e^-eps0 (P + Q)/2 at least (feldman2021, c = 1), or e^-eps0 max(P, Q) (feldman2022, c = 2). Together
+    t = s + (n - 1) c e^-eps0 (delta0 + s), also where reports depend on those before (feldman2021).
+    The rest is as certain as the pair: by its authors' errata, that of feldman2022 is proved for a class of
+    randomisers only. Theorem 3.8 of feldman2021 is of this kind.
+
+    Args:
+        n: number of shuffled reports, >= 1; a mean number for a mean probability, being linear in it.
+        eps0: local privacy parameter, >= 0.
+        delta0: its failure probability, in [0, 1).
+        analysis: "feldman2022" or "feldman2021", the clones that the rest is dominated by.
+
+    Returns:
+        An upper bound, at most 1.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    n, eps0 = checks.real("n", n, at_least=1.0), checks.eps0(eps0)
+    delta0 = checks.probability("delta0", delta0, zero=True)
+    factor = _CLONES[checks.choice("analysis", analysis, ANALYSES)]
+    # (e^eps0 + 1) s = delta0, and (e^eps0 + 1) e^-eps0 (delta0 + s) = (1 + 2 e^-eps0) delta0
+    others = (n - 1) * factor * (1 + 2 * math.exp(-eps0))
+    return min(delta0 * (1 + others) * (1 + 1e-12), 1.0)
