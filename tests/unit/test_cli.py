@@ -110,7 +110,7 @@ def test_epsilon_says_for_what(table):
 
 
 def test_epsilon_has_one_line_an_accountant(table):
-    rows = {line.split()[0]: line for line in table[3:-1]}
+    rows = {line.split()[0]: line for line in table[3:-2]}
     assert sorted(rows) == sorted(accountants.names())
     for name, line in rows.items():
         entry = accountants.get(name)
@@ -138,13 +138,19 @@ def test_epsilon_has_the_tightest_first(everything):
 def test_epsilon_ends_with_the_bracket(table):
     bracket = accountants.bracket(**SETTING)
     low, high, names, ratio = re.fullmatch(
-        r"epsilon in \[(.*), (.*)\] by (.*), ratio (.*)", table[-1]
+        r"epsilon in \[(.*), (.*)\] by (.*), ratio (.*)", table[-2]
     ).groups()
     assert float(low) <= bracket.lower < bracket.upper <= float(high)
     assert float(low) == pytest.approx(bracket.lower, rel=1e-6)
     assert float(high) == pytest.approx(bracket.upper, rel=1e-6)
     assert names == " and ".join(bracket.names)
     assert float(ratio) == pytest.approx(bracket.upper / bracket.lower, rel=1e-3)
+    need, any_high, any_name = re.fullmatch(
+        r"clones-pld needs a randomiser with (.*); for any other, epsilon is at most (.*) by (.*)", table[-1]
+    ).groups()
+    assert need in accountants.get("clones-pld").needs
+    assert float(any_high) >= bracket.any_upper == pytest.approx(float(any_high), rel=1e-6)
+    assert any_name == bracket.any_name == "clones-pld-feldman2021"
 
 
 def test_epsilon_as_json(everything):
@@ -163,6 +169,7 @@ def test_epsilon_as_json(everything):
         "upper": bracket.upper,
         "ratio": bracket.upper / bracket.lower,
         "names": {"lower": bracket.names[0], "upper": bracket.names[1]},
+        "any": {"upper": bracket.any_upper, "name": bracket.any_name},
     }
 
 
@@ -189,7 +196,9 @@ def test_epsilon_of_pure_dp():
 
 def test_epsilon_without_rounds_costs_nothing():
     options = {**EPSILON, "--rounds": "0"}
-    assert shown("epsilon", *words(options)).splitlines()[-1].startswith("epsilon in [0, 0] by ")
+    assert any(
+        line.startswith("epsilon in [0, 0] by ") for line in shown("epsilon", *words(options)).splitlines()
+    )
     assert as_json("epsilon", *words(options))["bracket"]["ratio"] is None
 
 

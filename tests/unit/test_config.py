@@ -119,8 +119,8 @@ def test_shipped_configurations_resolve(root, files):
         *(("girgis2021", name) for name in ("fig2", "fig4", "fig5")),
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
         *(("balle2020", name) for name in ("fig1", "fig2")),
-        ("liew2022", "accounting"),
-        ("beyond", "gap"),
+        *(("liew2022", name) for name in ("accounting", "distributed")),
+        *(("beyond", name) for name in ("gap", "windows")),
     ]
     assert [(figure.paper, figure.name) for figure in settings.quantities] == [
         ("balle2020", name) for name in ("fig3", "fig4", "loads")

@@ -20,7 +20,16 @@ from shuffledp.accountants import (
     systems,
     unshuffled,
 )
-from shuffledp.accountants.registry import Accountant, Bracket, bracket, epsilon, get, names, register
+from shuffledp.accountants.registry import (
+    Accountant,
+    Bracket,
+    bracket,
+    epsilon,
+    get,
+    names,
+    needs_decomposition,
+    register,
+)
 
 __all__ = [
     "Accountant",
@@ -39,6 +48,7 @@ __all__ = [
     "koskela2022",
     "krr",
     "names",
+    "needs_decomposition",
     "random_checkin",
     "randomized_response",
     "register",

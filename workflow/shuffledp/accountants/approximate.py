@@ -11,7 +11,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.accountants import checkin, clones, losses, random_checkin, renyi, systems
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checkin import balle2020, liew2022, liew2022_conversions, window_clones
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import connect_the_dots
@@ -160,7 +160,7 @@ def _averaged(*, n: int, slots: int, eps0: float, delta0: float, rounds: FloatAr
     protocol="shuffle",
     citation="feldman2022, doroshenko2022, this project",
     theorem="Theorem 3.1 of feldman2022, and a probability of disclosure",
-    **_CLONES,
+    **{**_CLONES, "needs": ("(eps0, delta0)-LDP", DECOMPOSES)},
 )
 def _shuffle(*, n: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
     told = approximate.disclosure(n=n, eps0=eps0, delta0=delta0)
@@ -169,7 +169,8 @@ def _shuffle(*, n: int, eps0: float, delta0: float, rounds: FloatArray, delta: f
 
 # --- shuffled check-in
 
-_CHECK_IN = {"protocol": "shuffled-check-in", "mechanism": MECHANISM, "needs": ("(eps0, delta0)-LDP",)}
+_CHECK_IN = {"protocol": "shuffled-check-in", "mechanism": MECHANISM}
+_BY_CLONES = {"needs": ("(eps0, delta0)-LDP", DECOMPOSES), **_CHECK_IN}
 
 
 @register(
@@ -179,7 +180,7 @@ _CHECK_IN = {"protocol": "shuffled-check-in", "mechanism": MECHANISM, "needs": (
     kind="upper",
     label="check-in, numerical",
     note=_TOLD,
-    **_CHECK_IN,
+    **_BY_CLONES,
 )
 def _pld(*, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
@@ -224,7 +225,7 @@ register(
     kind="upper",
     label="check-in, shuffling conversion",
     note="Renyi DP of the shuffle, subsampled by wang2019, mixed over check-ins.",
-    **_CHECK_IN,
+    **_BY_CLONES,
 )(_converted(liew2022_conversions.ShufflingConversion))
 
 register(
@@ -234,7 +235,7 @@ register(
     kind="upper",
     label="check-in, subsampled shuffling conversion",
     note="Profiles of the shuffle, subsampled and mixed over check-ins, then Renyi DP.",
-    **_CHECK_IN,
+    **_BY_CLONES,
 )(_converted(liew2022_conversions.SubsamplingConversion))
 
 
@@ -244,6 +245,7 @@ register(
     theorem="appendix D of liew2022; Theorem 3.4 of kairouz2015",
     kind="upper",
     label="check-in, strong composition",
+    needs=("(eps0, delta0)-LDP",),
     note=(
         "A round counts as one with the most reports that occur but for a part of delta, without "
         "amplification by shuffling; the split of delta is the best of six, and reported."

@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.accountants import losses, renyi, systems
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
 from shuffledp.composition import kairouz2015, subsample
@@ -137,7 +137,7 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     theorem="Theorem 3.1 of feldman2022, Lemma 7 of koskela2022, mixed over check-ins",
     kind="upper",
     label="check-in, numerical",
-    needs=("eps0-LDP",),
+    needs=("eps0-LDP", DECOMPOSES),
     note="The dominating pair of k shuffled reports of n, mixed over k, which is public.",
     **_OF_THIS,
 )

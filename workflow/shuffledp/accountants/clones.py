@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from shuffledp.accountants import losses, renyi
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergence
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
@@ -48,7 +48,7 @@ def columns(
     theorem="Theorem 3.1 of feldman2022; Lemma 7 of koskela2022",
     kind="upper",
     label="clones, numerical",
-    needs=("eps0-LDP",),
+    needs=("eps0-LDP", DECOMPOSES),
     note="The dominating pair of k shuffled reports, subsampled without replacement, composed on a lattice.",
 )
 def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -74,7 +74,7 @@ def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
     theorem="Theorem 3.1 of feldman2022; Lemma 7 of koskela2022; Lemma 1 of girgis2021",
     kind="upper",
     label="clones, Renyi",
-    needs=("eps0-LDP",),
+    needs=("eps0-LDP", DECOMPOSES),
     note="The pair of clones-pld, through its Renyi divergences instead of its privacy loss distribution.",
 )
 def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

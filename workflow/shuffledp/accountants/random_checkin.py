@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.accountants import clones, feldman2021, losses, systems
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checkin import balle2020, window_clones
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import connect_the_dots
@@ -139,7 +139,7 @@ def _closed_form(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Co
     theorem="Theorem 3.1 of feldman2022",
     kind="upper",
     label="feldman2022, numerical",
-    needs=("eps0-LDP",),
+    needs=("eps0-LDP", DECOMPOSES),
     note="The clones pair of all n reports, composed on a lattice.",
     protocol="shuffle",
 )

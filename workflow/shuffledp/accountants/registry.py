@@ -107,6 +107,14 @@ class Accountant:
         return self.details(rounds=rounds, delta=delta, **setting)["epsilon"]
 
 
+# What the clones pair of feldman2022 is proved for (its errata withdraw the proof for any other randomiser):
+# then each R(x) contains both of the distributions of which R(x0) and R(x1) are mixtures, e^eps0 to 1.
+DECOMPOSES = "R(x) >= (R(x0) + R(x1))/(e^eps0 + 1)"
+_DECOMPOSES_NOTE = (
+    "Proved where R(x) >= (R(x0) + R(x1))/(e^eps0 + 1) for all inputs, as for k-ary randomised response; the "
+    "errata of feldman2022 withdraw the proof for other randomisers, and no counterexample is known."
+)
+
 _REGISTRY: dict[str, Accountant] = {}
 
 
@@ -126,6 +134,8 @@ def register(
 ) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
     """Enter the decorated function in the registry; the fields are those of ``Accountant``.
 
+    Where ``needs`` has ``DECOMPOSES``, the note says what that is about.
+
     Raises:
         ValueError: the name is taken, the kind is none of upper, lower and estimate, or there is no such
             system.
@@ -133,6 +143,7 @@ def register(
     checks.choice("kind", kind, get_args(Kind))
     checks.choice("scope", scope, get_args(Scope))
     systems.get(protocol, mechanism)
+    note = f"{note} {_DECOMPOSES_NOTE}" if DECOMPOSES in needs else note
 
     def enter(compute: Callable[..., Columns]) -> Callable[..., Columns]:
         if name in _REGISTRY:
@@ -181,18 +192,27 @@ def epsilon(name: str, *, rounds: ArrayLike, delta: float, **setting: float) -> 
     return get(name).epsilon(rounds=rounds, delta=delta, **setting)
 
 
+def needs_decomposition(entry: Accountant) -> bool:
+    """Return whether an accountant is proved only for randomisers that ``DECOMPOSES`` describes."""
+    return DECOMPOSES in entry.needs
+
+
 class Bracket(NamedTuple):
     """Where epsilon lies for the worst eps0-LDP randomiser, and which accountants say so.
 
     Attributes:
         lower: no valid accountant can report less.
-        upper: certified.
+        upper: certified, for randomisers that satisfy what its accountant ``needs``.
         names: the accountants behind ``lower`` and ``upper``.
+        any_upper: certified without asking for that decomposition: for every eps0-LDP randomiser.
+        any_name: the accountant behind it.
     """
 
     lower: float
     upper: float
     names: tuple[str, str]
+    any_upper: float
+    any_name: str
 
 
 def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracket:
@@ -217,8 +237,9 @@ def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracke
             (float(entry.epsilon(**setting)), entry.name) for entry in entries if entry.scope == "epsilon"
         ]
 
-    lower, upper = max(all_of("lower")), min(all_of("upper"))
-    return Bracket(lower[0], upper[0], (lower[1], upper[1]))
+    lower, upper = max(all_of("lower")), all_of("upper")
+    best, for_any = min(upper), min(entry for entry in upper if not needs_decomposition(get(entry[1])))
+    return Bracket(lower[0], best[0], (lower[1], best[1]), *for_any)
 
 
 def _subsampled(given: Mapping[str, Any]) -> systems.Setting:

@@ -23,6 +23,8 @@ _SYMBOLS = {
     "rate": r"\gamma",
     "slots": "m",
     "participation": "p_0",
+    "sigma": r"\sigma",
+    "delta0": r"\delta_0",
     "rounds": "T",
     "delta": r"\delta",
 }
@@ -35,6 +37,8 @@ _NAMES = {
     "rate": r"check-in rate $\gamma$",
     "slots": "slots $m$",
     "participation": "participation $p_0$",
+    "sigma": r"noise $\sigma$",
+    "delta0": r"$\delta_0$",
     "rounds": "rounds $T$",
     "delta": r"$\delta$",
     "epsilon": r"central privacy $\epsilon$",
