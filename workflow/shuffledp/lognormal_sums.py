@@ -33,6 +33,7 @@ _TOLERANCE, _LOOSEST = 1e-4, 5e-4  # relative distance of upper and lower values
 _FEWEST_POINTS, _USUAL_POINTS, _MOST_POINTS = 2**9, 2**19, 3 * 2**20  # of the window
 _FEWEST_CELLS = 64  # of the lattice, up to the cut
 _FINE = 1024  # cells of the lattice in the distance of a point to 1, where they may be wider than the step
+_LEAST_CUT = 0.02  # of the distance from the mean to the strike
 _DROPPED = 1e-5  # what two terms above the cut may add, of the price
 _SHORTFALL = 14.0  # nats: how unlikely the terms below the cut are to fall short of the second cut
 _SLACK = 5.0  # nats above the part of a price that is known in closed form, to tell the rest less exactly
@@ -169,20 +170,25 @@ class _Planner:
         two_or_more = mean_above * n * above + (n * above) ** 2 / 2
         spread = np.sqrt(n * np.cumsum(np.exp(self._log_weight) * y * y))
         beyond = n * (np.maximum(mean_above - y * above, 0.0) + above * np.minimum(spread, n))
-        # the convex order gives a first estimate: one term moves, and the others stay at their mean
-        known = n * law.call(strike)[0]
-        estimate = given or max(known, law.call(max(strike - n + 1, 1.0))[0], 1e-300)
-        for _ in range(1 if given else 3):
+        # at least, by the convex order: one term moves, and the others stay at their mean
+        known, alone = n * law.call(strike)[0], law.call(max(strike - n + 1, 1.0))[0]
+        estimate = given or max(known, alone, 1e-300)
+        for remaining in range(0 if given else 2, -1, -1):
             enough = two_or_more <= _DROPPED * estimate / n
             first = int(np.argmax(enough)) if enough.any() else y.size - 1
-            cut = min(float(y[first]), strike) if enough.any() else strike
-            # a term beyond makes S larger than K, if the others do not fall short by more than they ever do
-            shortfall = spread[first] * math.sqrt(2 * _SHORTFALL)
-            negligible = beyond <= _DROPPED / 10 * estimate
-            last = float(y[int(np.argmax(negligible))]) if negligible.any() else strike
-            second = max(min(last, strike, strike - n + shortfall), cut)
-            tilt, estimate = self._saddle(1, strike, cut, second, known)
-        return _Place(1, strike, tilt, cut, second, given or estimate)
+            cut = float(y[first]) if enough.any() else strike
+            cut = min(max(cut, _LEAST_CUT * (strike - n)), strike)
+            if remaining:
+                # many small terms, or one large one
+                estimate = self._saddle(1, strike, cut, cut, known)[1]
+                estimate += n * alone if strike - n > cut else 0.0
+        # a term beyond makes S larger than K, if the others do not fall short by more than they ever do
+        shortfall = spread[int(np.searchsorted(y, cut)) - 1] * math.sqrt(2 * _SHORTFALL)
+        negligible = beyond <= _DROPPED / 10 * estimate
+        last = float(y[int(np.argmax(negligible))]) if negligible.any() else strike
+        second = max(min(last, strike, strike - n + float(shortfall)), cut)
+        tilt, _ = self._saddle(1, strike, cut, second, known)
+        return _Place(1, strike, tilt, cut, second, estimate)
 
     def _put(self, strike: float) -> _Place:
         cut = strike
@@ -206,20 +212,22 @@ class _Planner:
         exponents[~in_body] += math.log(n)
         body, total = log_sum_exp(exponents[in_body]), log_sum_exp(exponents)
         # the last of the n terms is the one that may lie above the cut
-        tilted = np.exp(exponents - total)
+        tilted = np.exp(np.maximum(exponents - total, -600.0))
         weights = tilted + (n - 1) * np.where(in_body, np.exp(np.minimum(exponents - body, 0.0)), 0.0)
 
-        def error(step: float) -> float:
-            return 0.5 * rate**2 * float(weights @ np.minimum(step * step / 4, step * y + y * y))
+        # a term y adds step^2/4 to the variances that rounding changes, or step y + y^2 where that is less
+        steps = y / (math.sqrt(0.5) - 0.5)
+        coarse = steps * np.cumsum(weights * y) + np.cumsum(weights * y * y)
+        fine = steps**2 / 4 * np.cumsum(weights[::-1])[::-1]
+        errors = 0.5 * rate**2 * (coarse + fine)
 
         def step_for(tolerance: float) -> float:
-            low, high = 1e-9 / rate, 0.05 / rate
-            for _ in range(40):
-                middle = math.sqrt(low * high)
-                low, high = (middle, high) if error(middle) <= tolerance else (low, middle)
-            return low
+            reached = int(np.searchsorted(errors, tolerance))
+            below = float(steps[0]) * math.sqrt(tolerance / float(errors[0]))
+            return min(float(steps[reached - 1]) if reached else below, 0.05 / rate)
 
-        deviation = math.sqrt(max(float(weights @ y**2) - float(weights @ y) ** 2 / n, 1e-12 / tilt**2))
+        variance = float((weights * y**2).sum()) - float((weights * y).sum()) ** 2 / n
+        deviation = math.sqrt(max(variance, 1e-12 / tilt**2))
         trial = np.unique(
             np.concatenate(
                 [tilt * np.geomspace(0.02, 20.0, 8), np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0]) / deviation]
@@ -528,11 +536,14 @@ class LogNormalSum:
         for _ in range(_ATTEMPTS):
             contour = _Contour(self._law, self.n, bound, self._planner.plan(place, rate))
             found = self._by(contour, strike)
-            if self._serves(contour, strike, found) or not found.value > found.error:
+            if not found.value > found.error:
                 break
-            rate = max(rate, contour.rate(strike, found.value))
+            actual = contour.rate(strike, found.value)
             if found.missing > _ACCURATE * found.value:
                 place = self._planner.place(side, strike, estimate=found.value)
+            elif actual <= _STEEPER * rate:
+                break
+            rate = max(rate, actual)
         self._contours[side, bound] = contour
         return found
 

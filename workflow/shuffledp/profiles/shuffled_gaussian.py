@@ -92,8 +92,8 @@ def shuffled_gaussian_epsilon(
     Returns:
         The smallest eps >= 0 at which the profile of that bound is at most delta, moved to the side of
         ``bound`` by 1e-9 of itself or more: the profile was seen to be at most delta there ("upper"), or to
-        be larger ("lower", unless 0). For delta below 1e-90 a bound on what a single Gaussian report costs, or
-        0.
+        be larger ("lower", unless 0). For delta below 1e-90 it is what a single report costs at most
+        ("upper"), or 0.
 
     Raises:
         ValueError: an argument is out of range.
