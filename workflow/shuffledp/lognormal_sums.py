@@ -44,6 +44,7 @@ _SMALLEST = 1e-100  # price over n below which none is computed
 _REACH = 300.0  # inverse tilts from the target to the strikes that a contour may serve
 _ACCURATE = 2e-5  # error over price up to which a contour serves
 _STEEPER = 1.2  # how much faster than planned the price may change
+_WORSE = 3.0  # error over price, relative to that at the target, up to which a contour serves
 _ATTEMPTS = 4  # contours tried for one strike
 
 
@@ -351,6 +352,7 @@ class _Contour:
         self._n, self._step = n, plan.step
         self._sign, self._target, self._tilt = plan.place.sign, plan.place.strike, plan.place.tilt
         self.planned_rate = plan.rate
+        self.attained = 0.0  # relative error at the target
         self.terms = terms = _round_down(law, plan) if bound == "lower" else _round_up(law, plan)
         # signed, so that a put is a call
         sign = self._sign
@@ -460,12 +462,23 @@ class _Contour:
         )
         return bound if sign > 0 else bound + mean - strike
 
+    def bound_on_puts(self, strike: float, above: float) -> float:
+        """Bound E[(strike - S)_+; one term or more above the cut], for terms above it with probability
+        ``above``; they are rounded to the cut, or left out, if the strike lies above it."""
+        if strike <= self.terms.cut:
+            return 0.0
+        theta, body = self._tilt, log_sum_exp(self._exponents(self._body, self._tilt))
+        exponent = self._log_front - body - theta * (self._sign * (strike - self._target) + self.terms.cut)
+        return self._n * above * math.exp(min(exponent, 600.0) - 1) / theta
+
     @functools.cached_property
     def _moments_of_others(self) -> dict[int, tuple[FloatArray, FloatArray]]:
         """Tilts, and logs of the generating function of the n - 1 terms there, for either sign."""
         points, log_mass = self.terms.anchor + self._step * self.terms.body.index, self._body[1]
         square = (self._n - 1) * float(self.terms.body.mass @ points**2)
-        tilts, total = np.array([0.5, 1.0, 2.0, 4.0, 8.0, 16.0]) / math.sqrt(square), log_sum_exp(log_mass)
+        # a normal law asks for tilts of the first kind, a few large terms for those of the second
+        tilts = np.outer([0.5, 1.0, 2.0, 4.0, 8.0, 16.0], [1 / math.sqrt(square), 1 / self.terms.cut]).ravel()
+        total = log_sum_exp(log_mass)
         moments = {
             sign: [log_sum_exp(log_mass + sign * tilt * points) - total for tilt in tilts] for sign in (1, -1)
         }
@@ -475,8 +488,8 @@ class _Contour:
 class LogNormalSum:
     """The sum S of n independent log-normal terms of mean 1, exp(Z/sigma - 1/(2 sigma^2)).
 
-    Contours are kept from one price to the next, so prices are had cheaply in the order of their strikes, and
-    differ within their errors with what was asked before.
+    Contours are kept from one price to the next. So prices are had cheaply in the order of their strikes,
+    from the far ones to those near n, and differ within their errors with what was asked before.
 
     Args:
         n: number of terms, >= 1.
@@ -527,7 +540,7 @@ class LogNormalSum:
         return self._law.call(strike) if side == "call" else self._law.put(strike)
 
     def _serves(self, contour: _Contour, strike: float, found: _Price) -> bool:
-        if not found.error + found.missing <= _ACCURATE * found.value:
+        if not found.error + found.missing <= max(_ACCURATE, _WORSE * contour.attained) * found.value:
             return False
         return contour.rate(strike, found.value) <= _STEEPER * contour.planned_rate
 
@@ -544,6 +557,8 @@ class LogNormalSum:
             elif actual <= _STEEPER * rate:
                 break
             rate = max(rate, actual)
+        # where no contour is accurate, others would not serve neighbouring strikes better
+        contour.attained = (found.error + found.missing) / found.value if found.value > found.error else 0.0
         self._contours[side, bound] = contour
         return found
 
@@ -561,7 +576,7 @@ class LogNormalSum:
     def _by(self, contour: _Contour, strike: float) -> _Price:
         found = contour.price(strike)
         if contour.is_put:
-            return found
+            return found._replace(missing=contour.bound_on_puts(strike, self._law.above(contour.terms.cut)))
         more = self._beyond(contour, strike)
         return _Price(found.value + more.value, found.error + more.error, more.missing)
 

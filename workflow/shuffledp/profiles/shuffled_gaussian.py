@@ -14,6 +14,7 @@ guarantee.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -36,8 +37,8 @@ _LARGEST_LOSS = 700.0  # e^eps must stay a float
 _SMALLEST_TARGET = 1e-90  # delta for which an epsilon is searched
 _SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed profile
 _LOST = 1e-20  # delta beyond which the outcomes of one round count as one, of infinite loss in an upper bound
-_CHORD = 1e-4  # relative error of a chord between neighbouring outcomes
-_FIRST_STEP = 1e-3  # of the first chord, in deviations of the loss
+_CHORD = 2e-4  # relative error of a chord between neighbouring outcomes that is aimed at
+_LEAST_POINTS = 500  # of the grid
 
 
 def shuffled_gaussian(
@@ -69,8 +70,7 @@ def shuffled_gaussian(
     flat = targets.ravel()
     deltas = np.zeros(flat.shape)
     for one in _ways(direction):
-        # contours serve neighbouring strikes
-        for place in np.argsort(flat):
+        for place in np.argsort(-flat):
             deltas[place] = max(deltas[place], _delta(total, float(flat[place]), one, bound))
     return checks.like_input(deltas.reshape(targets.shape))
 
@@ -128,11 +128,7 @@ def shuffled_gaussian_outcomes(
     """
     direction = checks.choice("direction", direction, DIRECTIONS[:2])
     total, direction, bound = _checked(n, sigma, direction, bound)
-    grid = [(-loss, upper, lower) for loss, upper, lower in _walk(total, "put")][:0:-1]
-    grid += list(_walk(total, "call"))
-    loss, above, below = np.array(grid).T
-    above *= 1 + numerics.OUTWARD
-    below *= 1 - numerics.OUTWARD
+    loss, above, below = _grid(total.n, total.sigma)
     law = _raised(loss, above) if bound == "upper" else _lowered(loss, above, below)
     if direction == "forward":
         return Outcomes(law.mass * np.exp(law.loss), law.loss, law.mean_at_infinity)
@@ -177,9 +173,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
         value = total.estimate("call" if loss > 0 else "put", total.n * math.exp(loss)) / total.n
         return math.log(max(value, 1e-300) / delta) - min(loss, 0.0)
 
-    # a single Gaussian report is no more private, and its loss is normal
-    sigma = total.sigma
-    most = 0.5 / sigma**2 + math.sqrt(-2 * math.log(delta)) / sigma
+    most = _most(total.sigma, delta)
     if delta < _SMALLEST_TARGET:
         return most * (1 + 1e-12) if bound == "upper" else 0.0
     if excess(0.0) <= 0:
@@ -201,28 +195,56 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
         shift *= 2
 
 
+def _most(sigma: float, delta: float) -> float:
+    """Return an epsilon for that delta: a single report is no more private, and its loss is normal."""
+    return 0.5 / sigma**2 + math.sqrt(-2 * math.log(delta)) / sigma
+
+
+@functools.lru_cache(maxsize=8)
+def _grid(n: int, sigma: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return losses, increasing, and upper and lower bounds on E(S/n - k)_+ at k = e^loss (on E(k - S/n)_+
+    where the loss is negative)."""
+    total = LogNormalSum(n, sigma)
+    puts, calls = (np.array(list(_walk(total, side))) for side in ("put", "call"))
+    puts[:, 0] *= -1
+    loss, above, below = np.concatenate([puts[:-1], calls[::-1]]).T
+    return loss, above * (1 + numerics.OUTWARD), below * (1 - numerics.OUTWARD)
+
+
 def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float]]:
-    """Yield (loss, upper, lower) from loss 0 outwards, loss and prices relative to n, until delta is lost."""
+    """Yield (loss, upper, lower) from where delta is lost down to loss 0, loss without its sign and prices
+    relative to n."""
     sign, n = (1 if side == "call" else -1), total.n
 
-    def price(loss: float, bound: Bound) -> float:
-        return total.price(side, n * math.exp(sign * loss), bound) / n
+    def bounds(loss: float) -> tuple[float, float]:
+        strike = n * math.exp(sign * loss)
+        return total.price(side, strike, "upper") / n, total.price(side, strike, "lower") / n
 
-    loss, value = 0.0, price(0.0, "upper")
-    yield loss, value, price(0.0, "lower")
-    step = _FIRST_STEP * value
-    while value > _LOST:
-        while True:
-            middle, end = price(loss + step / 2, "upper"), price(loss + step, "upper")
-            share = math.expm1(sign * step / 2) / math.expm1(sign * step)
-            sag = value + share * (end - value) - middle
-            if sag <= _CHORD * middle:
-                break
-            step /= 1.5
-        loss, value = loss + step, end
-        yield loss, value, price(loss, "lower")
-        if sag < _CHORD / 3 * middle:
-            step *= 1.4
+    def is_lost(loss: float, price: float) -> bool:
+        # delta at this loss, in the direction in which it is large
+        return price * math.exp(0.0 if side == "call" else loss) <= _LOST
+
+    near, loss = 0.0, _most(total.sigma, _LOST)
+    while loss - near > 1e-3 * loss:
+        middle = (near + loss) / 2
+        estimate = total.estimate(side, n * math.exp(sign * middle)) / n
+        near, loss = (near, middle) if is_lost(middle, estimate) else (middle, loss)
+    value, lower = bounds(loss)
+    while not is_lost(loss, value):
+        loss *= 1.02
+        value, lower = bounds(loss)
+    yield loss, value, lower
+    step, slope = loss / _LEAST_POINTS, None
+    while loss > 0:
+        end = loss - step if loss > 1.2 * step else 0.0
+        former, step, (value, lower) = value, loss - end, bounds(end)
+        new_slope = (former - value) / (math.exp(sign * loss) * math.expm1(-sign * step))
+        if slope is not None:
+            # a chord is too high by an eighth of the change of slope along it, times its length
+            sag = abs(slope - new_slope) * math.exp(sign * end) * step / 8
+            step *= min(max(math.sqrt(_CHORD * value / max(sag, 1e-300)), 0.7), 1.4)
+        loss, slope = end, new_slope
+        yield loss, value, lower
 
 
 class _Ratios(NamedTuple):
