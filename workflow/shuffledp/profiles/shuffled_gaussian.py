@@ -37,7 +37,7 @@ _LARGEST_LOSS = 700.0  # e^eps must stay a float
 _SMALLEST_TARGET = 1e-90  # delta for which an epsilon is searched
 _SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed profile
 _LOST = 1e-20  # delta beyond which the outcomes of one round count as one, of infinite loss in an upper bound
-_CHORD = 2e-4  # relative error of a chord between neighbouring outcomes that is aimed at
+_CHORD = 1e-4  # relative error of a chord between neighbouring outcomes that is aimed at
 _LEAST_POINTS = 500  # of the grid
 
 
