@@ -34,6 +34,8 @@ _FEWEST_POINTS, _USUAL_POINTS, _MOST_POINTS = 2**9, 2**19, 3 * 2**20  # of the w
 _FEWEST_CELLS = 64  # of the lattice, up to the cut
 _FINE = 1024  # cells of the lattice in the distance of a point to 1, where they may be wider than the step
 _LEAST_CUT = 0.02  # of the distance from the mean to the strike
+_MOST_CUT = 2.0  # of the strike of a put
+_DROPPED_BY_PUTS = 1e-8  # tilted mass above the cut
 _DROPPED = 1e-5  # what two terms above the cut may add, of the price
 _SHORTFALL = 14.0  # nats: how unlikely the terms below the cut are to fall short of the second cut
 _SLACK = 5.0  # nats above the part of a price that is known in closed form, to tell the rest less exactly
@@ -192,14 +194,15 @@ class _Planner:
         return _Place(1, strike, tilt, cut, second, estimate)
 
     def _put(self, strike: float) -> _Place:
-        cut = strike
-        if strike <= self._y[0]:
+        # terms above the strike make the put worthless; some are kept for the sake of other strikes
+        cut = _MOST_CUT * strike
+        if cut <= self._y[0]:
             return _Place(-1, strike, 1 / strike, cut, cut, 0.0)
         for _ in range(2):
             tilt, estimate = self._saddle(-1, strike, cut, cut, 0.0)
             weights = np.exp(self._log_weight - tilt * (self._y - self._y[0]))
             tail = np.cumsum(weights[::-1])[::-1]
-            cut = min(strike, float(self._y[int(np.argmax(tail < 1e-8 / self._n * tail[0]))]))
+            cut = min(cut, float(self._y[int(np.argmax(tail < _DROPPED_BY_PUTS / self._n * tail[0]))]))
         return _Place(-1, strike, tilt, cut, cut, estimate)
 
     def plan(self, place: _Place, rate: float) -> _Plan:
@@ -465,10 +468,12 @@ class _Contour:
     def bound_on_puts(self, strike: float, above: float) -> float:
         """Bound E[(strike - S)_+; one term or more above the cut], for terms above it with probability
         ``above``; they are rounded to the cut, or left out, if the strike lies above it."""
-        if strike <= self.terms.cut:
+        if strike <= self.terms.cut or above == 0:
             return 0.0
-        theta, body = self._tilt, log_sum_exp(self._exponents(self._body, self._tilt))
-        exponent = self._log_front - body - theta * (self._sign * (strike - self._target) + self.terms.cut)
+        theta, cut = self._tilt, self.terms.cut
+        one = np.logaddexp(log_sum_exp(self._exponents(self._body, theta)), math.log(above) - theta * cut)
+        # k - S' <= e^{theta (k - S') - 1} / theta for the n - 1 others, k = strike - cut
+        exponent = (self._n - 1) * float(one) + theta * (strike - cut)
         return self._n * above * math.exp(min(exponent, 600.0) - 1) / theta
 
     @functools.cached_property
