@@ -148,6 +148,40 @@ def test_seven_clients(eps, forward, reverse):
         assert upper <= 1.0005 * lower
 
 
+def put_on_many(strike, n, sigma, digits=32):
+    """E (strike - S)_+ for n terms, by inversion of the Laplace transform of S."""
+    variance = n * mp.expm1(1 / sigma**2)
+    line, depth = 2 / mp.sqrt(variance), digits * mp.log(10)
+    # trapezoids, whose errors fall exponentially: of an entire integrand in z, and beside a pole at 0
+    width, step = 2 * mp.pi * sigma * mp.pi / 5 / depth, 2 * mp.pi * line / depth
+    most = int(mp.sqrt(2 * depth) / width) + 1
+    nodes = [width * k for k in range(-most, most + 1)]
+    weights = [width * mp.npdf(z) for z in nodes]
+    values = [mp.exp((z - 1 / (2 * sigma)) / sigma) for z in nodes]
+    total, k, size = mp.mpf(0), 0, mp.inf
+    while size > mp.mpf(10) ** -digits * abs(total):
+        at = mp.mpc(line, k * step)
+        transform = mp.fdot(weights, [mp.exp(-at * value) for value in values])
+        summand = mp.exp(n * mp.log(transform) + at * strike) / at**2
+        total, k, size = total + summand.real / (1 if k else 2), k + 1, abs(summand)
+    return total * step / mp.pi
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("n", "sigma"), [(1000, 2.0), (1000, 5.0), (10**6, 1.0), (10**6, 5.0)])
+def test_many_clients_by_laplace_transform(n, sigma, direction):
+    eps = profiles.shuffled_gaussian_epsilon(1e-12, n=n, sigma=sigma, direction=direction)
+    with mp.workdps(42):
+        factor = mp.exp(number(eps) if direction == "forward" else -number(eps))
+        value = put_on_many(n * factor, n, number(sigma)) / n
+        value = value + 1 - factor if direction == "forward" else value / factor
+    lower, upper = (
+        profiles.shuffled_gaussian(eps, n=n, sigma=sigma, direction=direction, bound=bound)
+        for bound in BOUNDS
+    )
+    inside(lower, value, upper, 1e-3)
+
+
 # Composition
 
 

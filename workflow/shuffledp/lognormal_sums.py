@@ -42,11 +42,12 @@ _SLACK = 5.0  # nats above the part of a price that is known in closed form, to 
 _OUTSIDE = 27.0  # nats: tilted mass beyond either end of the window
 _NEGLIGIBLE = 50.0  # nats
 _TINY = 1e-280  # probabilities below which no conditional mean is taken
-_SMALLEST = 1e-100  # price over n below which none is computed
+_SMALLEST = 1e-100  # price of a call over n, of a put over its strike, below which none is computed
 _REACH = 300.0  # inverse tilts from the target to the strikes that a contour may serve
 _ACCURATE = 2e-5  # error over price up to which a contour serves
 _STEEPER = 1.2  # how much faster than planned the price may change
 _WORSE = 3.0  # error over price, relative to that at the target, up to which a contour serves
+_NEARER = 0.95  # power of strike/n at which a price is tried if there is none at the strike
 _ATTEMPTS = 4  # contours tried for one strike
 
 
@@ -56,7 +57,8 @@ class _Price(NamedTuple):
     Attributes:
         value: as computed.
         error: bound on its error in either direction, absolute.
-        missing: bound on what was left out and makes the price larger.
+        missing: bound on what was left out and makes the price of a call larger; for a put, bound on what
+            terms above the cut add, which the rounding counts in full (upward) or not at all (downward).
     """
 
     value: float
@@ -120,7 +122,7 @@ class _Planner:
 
     def __init__(self, law: LogNormal, n: int) -> None:
         self._law, self._n = law, n
-        z = np.linspace(-26.0, 1 / law.sigma + 18.0, math.ceil(_NODES * max(1.0, 1 / law.sigma)))
+        z = np.linspace(-26.0, 1 / law.sigma + 24.0, math.ceil(_NODES * max(1.0, 1 / law.sigma)))
         self._y = law.value(z)
         self._log_weight = -0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
         self._deviation = math.sqrt(n * math.expm1(min(1 / law.sigma**2, 600.0)))
@@ -227,7 +229,7 @@ class _Planner:
 
         def step_for(tolerance: float) -> float:
             reached = int(np.searchsorted(errors, tolerance))
-            below = float(steps[0]) * math.sqrt(tolerance / float(errors[0]))
+            below = float(steps[0]) * math.sqrt(tolerance / max(float(errors[0]), 1e-300))
             return min(float(steps[reached - 1]) if reached else below, 0.05 / rate)
 
         variance = float((weights * y**2).sum()) - float((weights * y).sum()) ** 2 / n
@@ -241,9 +243,12 @@ class _Planner:
         usual = max(step_for(_TOLERANCE), min(step_for(_LOOSEST), (high - low) / _USUAL_POINTS))
         most = min((high - low) / _FEWEST_POINTS, cut / _FEWEST_CELLS)
         step = max(min(usual, most), (high - low) / _MOST_POINTS)
-        # what lies below goes in part to 0, which no tilt in use may make count
-        moments = [log_sum_exp((exponents + move * sign * y)[in_body]) for move in (0.0, -lower_shift)]
-        negligible = special.log_ndtr(self._law.normal(y)) < min(moments) - _NEGLIGIBLE - math.log(n)
+        # what lies below goes in part to 0, in part to the start, where no tilt in use may make it count
+        negligible = np.ones(y.shape, dtype=bool)
+        for move in (0.0, -lower_shift):
+            moment = log_sum_exp((exponents + move * sign * y)[in_body])
+            below = special.log_ndtr(self._law.normal(y)) + np.maximum((tilt + move) * sign * y, 0.0)
+            negligible &= below < moment - _NEGLIGIBLE - math.log(n)
         start = float(y[negligible].max(initial=0.0))
         return _Plan(place, step, start, trial, rate)
 
@@ -276,7 +281,8 @@ def _indices(start: float, step: float, anchor: float, end: int) -> np.ndarray:
         stop = min(base + 2 * _FINE * gap, end)
         runs.append(np.arange(reached + gap, stop + 1, gap, dtype=np.int64))
         reached, gap = max(stop, reached), 2 * gap
-    return np.unique(np.concatenate([*runs, [end]]))
+    index = np.concatenate(runs)
+    return index if index.size and index[-1] == end else np.append(index, end)
 
 
 def _ranges(plan: _Plan, start: float, anchor: float) -> tuple[np.ndarray, np.ndarray]:
@@ -284,7 +290,7 @@ def _ranges(plan: _Plan, start: float, anchor: float) -> tuple[np.ndarray, np.nd
     place, step = plan.place, plan.step
     end, last = (math.ceil((cut - anchor) / step) for cut in (place.cut, place.second_cut))
     beyond = _indices(start, step, anchor, last)
-    return _indices(start, step, anchor, end), np.unique(np.append(beyond[beyond > end], end))
+    return _indices(start, step, anchor, end), np.insert(beyond[beyond > end], 0, end)
 
 
 def _round_up(law: LogNormal, plan: _Plan) -> _Terms:
@@ -414,7 +420,8 @@ class _Contour:
         shift = (n - 1) * body.centre + last.centre - first
         mass = np.roll(fft.irfft(power, points), shift % points)
         ahead = self._step * (np.arange(points) + first) + (n * self._anchor - self._sign * self._target)
-        mass *= np.exp(-np.clip(self._tilt * ahead, -2 * _REACH, 2 * _REACH))
+        # nothing is asked of what lies farther below the target
+        mass *= np.exp(-np.clip(self._tilt * ahead, -_REACH, 2 * _REACH))
         self._start = float(ahead[0])
         self._above = np.cumsum(mass[::-1])[::-1]
         self._mean_above = np.cumsum((mass * ahead)[::-1])[::-1]
@@ -433,15 +440,17 @@ class _Contour:
         theta, points = self._tilt, self._above.size
         move = self._sign * (strike - self._target)
         place = self._place(move)
-        if not 0 < place < points - 1 or abs(move) * theta > _REACH or self._log_front > 2 * _REACH:
+        if place == 0 or abs(move) * theta > _REACH or self._log_front > 2 * _REACH:
             return _Price(0.0, math.inf)
-        front, above, mean = math.exp(self._log_front), float(self._above[place]), self._mean_above[place]
-        scaled = float(mean) - move * above
+        front, above, mean = math.exp(self._log_front), 0.0, 0.0
+        if place < points - 1:  # beyond, there is what lies outside of the window, at most
+            above, mean = float(self._above[place]), float(self._mean_above[place])
+        scaled = mean - move * above
         # the errors of the masses meet the weights u e^{-theta u}, u > 0: by Cauchy and Schwarz, and at most
-        norm = math.sqrt(1 / (4 * theta**3 * self._step) + math.exp(-2) / theta**2)
+        norm = math.sqrt(1 / (4 * theta * self._step) + math.exp(-2)) / theta
         error = math.exp(-theta * move) * (self._noise * norm + self._outside / (math.e * theta))
-        error += 4 * EPSILON * points * (abs(float(mean)) + abs(move) * above)
-        relative = self._n * (4 * MASS_ERROR + 2 * EPSILON * (64 + theta * self.terms.second_cut))
+        error += 4 * EPSILON * points * (abs(mean) + abs(move) * above)
+        relative = self._n * (4 * MASS_ERROR + 2 * EPSILON * (512 + theta * self.terms.second_cut))
         relative += 32 * EPSILON * theta * (strike + self._target)
         return _Price(front * scaled, front * (error + relative * abs(scaled)))
 
@@ -522,8 +531,9 @@ class LogNormalSum:
             bound: "upper" or "lower".
 
         Returns:
-            A number that errs on the side that ``bound`` says. Below 1e-100 n, the lower bound is 0 and the
-            upper one no longer falls.
+            A number that errs on the side that ``bound`` says. For calls below 1e-100 n and puts below 1e-100
+            of their strike, the lower bound is 0 and the upper one, or its share of the strike, no longer
+            falls.
         """
         if self.n == 1:
             value, error = self._single(side, strike)
@@ -532,14 +542,27 @@ class LogNormalSum:
         found = self._by(contour, strike) if contour else None
         if found is None or not self._serves(contour, strike, found):
             place = self._planner.place(side, strike)
-            if place.estimate < self.n * _SMALLEST:
-                return 0.0 if bound == "lower" else self.price(side, self._last_strike(side), bound)
+            if place.estimate < self._least(side, strike):
+                return 0.0 if bound == "lower" else self._price_from(self._last_strike(side), side, strike)
             found = self._by_a_new_contour(place, side, bound)
+            nearer = self.n * (strike / self.n) ** _NEARER
+            if bound == "upper" and not found.value > found.error and nearer != strike:
+                return self._price_from(nearer, side, strike)
         if bound == "lower":
             return max(found.value - found.error, 0.0)
         # S/n is a mean, and a call or a put on a mean is worth no more than on one term
         value, error = self._single(side, strike / self.n)
-        return min(found.value + found.error + found.missing, self.n * (value + error))
+        missing = found.missing if side == "call" else 0.0
+        return min(found.value + found.error + missing, self.n * (value + error))
+
+    def _price_from(self, nearer: float, side: Side, strike: float) -> float:
+        """An upper bound from a strike nearer to the mean: calls fall with the strike, ratios of puts to it
+        rise."""
+        price = self.price(side, nearer, "upper")
+        return price if side == "call" else price * (strike / nearer) * (1 + 8 * EPSILON)
+
+    def _least(self, side: Side, strike: float) -> float:
+        return _SMALLEST * (self.n if side == "call" else strike)
 
     def _single(self, side: Side, strike: float) -> tuple[float, float]:
         return self._law.call(strike) if side == "call" else self._law.put(strike)
@@ -557,7 +580,7 @@ class LogNormalSum:
             if not found.value > found.error:
                 break
             actual = contour.rate(strike, found.value)
-            if found.missing > _ACCURATE * found.value:
+            if side == "call" and found.missing > _ACCURATE * found.value:
                 place = self._planner.place(side, strike, estimate=found.value)
             elif actual <= _STEEPER * rate:
                 break
@@ -570,11 +593,15 @@ class LogNormalSum:
     def _last_strike(self, side: Side) -> float:
         """A strike beyond which prices are too small to be computed."""
         if side not in self._farthest:
-            near, far = 0.0, 700.0 if side == "call" else -700.0
-            for _ in range(40):
+            # where a single term is worth less
+            far = (0.5 / self.sigma + math.sqrt(-2 * math.log(_SMALLEST))) / self.sigma
+            near, far = 0.0, far if side == "call" else -far
+            while abs(far - near) > 1e-2 * abs(far):
                 middle = (near + far) / 2
-                estimate = self._planner.place(side, self.n * math.exp(middle)).estimate
-                near, far = (near, middle) if estimate < 10 * self.n * _SMALLEST else (middle, far)
+                strike = self.n * math.exp(middle)
+                estimate = self._planner.place(side, strike).estimate
+                is_beyond = estimate < 10 * self._least(side, strike)
+                near, far = (near, middle) if is_beyond else (middle, far)
             self._farthest[side] = self.n * math.exp(near)
         return self._farthest[side]
 
