@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shuffledp import profiles, rdp
+from shuffledp import accountants, profiles, rdp
 from shuffledp.accountants import losses
 from shuffledp.pld import connect_the_dots, merge_to_lattice
 
@@ -244,6 +244,44 @@ def test_the_law_has_its_moments(n, sigma):
         if power == 2:
             assert found[0] <= value <= found[1]
         assert found == pytest.approx([value, value], rel=2e-3)
+
+
+# Accountants
+
+
+@pytest.mark.parametrize("delta", [0.3, 1e-5, 1e-40])
+@pytest.mark.parametrize(("sigma", "rounds"), [(0.1, 1), (2.0, 1), (2.0, 50), (1000.0, 3), (0.5, 10**6)])
+def test_without_a_shuffler_epsilon_is_that_of_the_gaussian_mechanism(sigma, rounds, delta):
+    found = accountants.epsilon("gaussian-unshuffled", n=1000, sigma=sigma, rounds=rounds, delta=delta)
+    exact = gaussian_epsilon(number(delta), mp.sqrt(rounds) / number(sigma))
+    assert found + 1e-20 >= exact  # bisection ends a little above 0
+    assert found == pytest.approx(float(exact), rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-10])
+@pytest.mark.parametrize(("n", "sigma"), [(1, 1.0), (7, 2.0), (300, 0.7)])
+def test_accountants_of_one_round(n, sigma, delta):
+    setting = {"n": n, "sigma": sigma, "rounds": 1, "delta": delta}
+    pair = accountants.get("shuffled-gaussian-pair").details(**setting)
+    exact = profiles.shuffled_gaussian_epsilon(delta, n=n, sigma=sigma)
+    assert pair["epsilon"] <= exact <= pair["pair_upper"] <= 1.005 * pair["epsilon"]
+    assert exact <= accountants.epsilon("gaussian-unshuffled", **setting) * (1 + 1e-9)
+    forward = profiles.shuffled_gaussian_epsilon(delta, n=n, sigma=sigma, direction="forward", bound="lower")
+    assert forward <= accountants.epsilon("liew2022gaussian-forward", **setting)
+
+
+def test_accountants_of_many_rounds():
+    rounds = np.array([0, 1, 2, 10, 300, 10**5])
+    found = {
+        name: accountants.epsilon(name, n=50, sigma=1.5, rounds=rounds, delta=1e-6)
+        for name in accountants.names(protocol="shuffle", mechanism="gaussian")
+    }
+    for values in found.values():
+        assert values[0] == 0
+        assert (np.diff(values) > 0).all()
+    pair = found["shuffled-gaussian-pair"]
+    assert (pair <= found["liew2022gaussian-forward"]).all()
+    assert (pair <= found["gaussian-unshuffled"]).all()
 
 
 # Renyi DP

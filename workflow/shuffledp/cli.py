@@ -99,6 +99,10 @@ Participation = Annotated[
     str | None,
     typer.Option("--participation", metavar="P", help="Probability that a client takes part in a window."),
 ]
+Sigma = Annotated[
+    str | None,
+    typer.Option("--sigma", metavar="SIGMA", help="Deviation of Gaussian noise on records in [0, 1]."),
+]
 Protocol = Annotated[
     str | None,
     typer.Option(
@@ -110,7 +114,9 @@ Protocol = Annotated[
 ]
 Mechanism = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr."),
+    typer.Option(
+        "--mechanism", metavar="NAME", help="What they send: ldp (any, the default), krr, gaussian."
+    ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
 Delta = Annotated[str, typer.Option("--delta", metavar="DELTA", help="Target delta; 0 asks for pure DP.")]
@@ -154,6 +160,7 @@ def epsilon(
     rate: Rate = None,
     slots: Slots = None,
     participation: Participation = None,
+    sigma: Sigma = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -176,6 +183,7 @@ def epsilon(
         "rate": rate,
         "slots": slots,
         "participation": participation,
+        "sigma": sigma,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
     system = _system(protocol, mechanism, accountant)
@@ -228,6 +236,7 @@ def delta(
     rate: Rate = None,
     slots: Slots = None,
     participation: Participation = None,
+    sigma: Sigma = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -248,6 +257,7 @@ def delta(
         "rate": rate,
         "slots": slots,
         "participation": participation,
+        "sigma": sigma,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
@@ -448,6 +458,8 @@ def _system(protocol: str | None, mechanism: str | None, accountant: str | None)
     from shuffledp.accountants import systems
 
     meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
+    if protocol is None and accountant is None and mechanism is not None:
+        protocol = systems.protocol_of(mechanism)
     asked = systems.get(protocol or meant.protocol, mechanism or meant.mechanism)
     if accountant is not None and asked != meant:
         raise ValueError(
@@ -512,6 +524,7 @@ _OPTIONS = {
     "rate": "--rate",
     "slots": "--slots",
     "participation": "--participation",
+    "sigma": "--sigma",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -522,6 +535,7 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "rate": _probability,
     "slots": functools.partial(_count, at_least=1),
     "participation": _share,
+    "sigma": functools.partial(_real, zero=False),
 }
 
 

@@ -20,6 +20,7 @@ _SYMBOLS = {
     "eps0": r"\epsilon_0",
     "categories": r"\mathrm{categories}",
     "gamma": r"\gamma",
+    "sigma": r"\sigma",
     "rounds": "T",
     "delta": r"\delta",
 }
@@ -29,6 +30,7 @@ _NAMES = {
     "eps0": r"local privacy $\epsilon_0$",
     "categories": "categories",
     "gamma": r"probability $\gamma$ of a uniform answer",
+    "sigma": r"deviation $\sigma$ of the noise",
     "rounds": "rounds $T$",
     "delta": r"$\delta$",
     "epsilon": r"central privacy $\epsilon$",

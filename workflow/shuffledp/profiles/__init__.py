@@ -1,6 +1,7 @@
 """Privacy profiles: the hockey-stick divergence as a function of eps, of either sign."""
 
 from shuffledp.profiles.clones import clones
+from shuffledp.profiles.gaussian import gaussian_epsilon
 from shuffledp.profiles.inversion import to_epsilon
 from shuffledp.profiles.krr import krr
 from shuffledp.profiles.randomized_response import randomized_response_lower
@@ -14,6 +15,7 @@ from shuffledp.profiles.subsampling import Profile, subsampled
 __all__ = [
     "Profile",
     "clones",
+    "gaussian_epsilon",
     "krr",
     "randomized_response_lower",
     "shuffled_gaussian",

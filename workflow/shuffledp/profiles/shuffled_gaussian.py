@@ -29,9 +29,10 @@ from shuffledp.lognormal import convex
 from shuffledp.lognormal_sums import Bound, LogNormalSum, Side
 from shuffledp.pld.outcomes import Outcomes
 
-DIRECTIONS = ("forward", "reverse", "both")
+WAYS = ("forward", "reverse")
+DIRECTIONS = (*WAYS, "both")
 BOUNDS = ("upper", "lower")
-SIGMA_RANGE = (0.1, 1000.0)
+SMALLEST_SIGMA, LARGEST_SIGMA = 0.1, 1000.0
 
 _SMALLEST_DELTA = 1e-100  # of one report, beyond which a profile is not followed
 _SMALLEST_TARGET = 1e-90  # delta for which an epsilon is searched
@@ -127,7 +128,7 @@ def shuffled_gaussian_outcomes(
     Raises:
         ValueError: an argument is out of range.
     """
-    direction = checks.choice("direction", direction, DIRECTIONS[:2])
+    direction = checks.choice("direction", direction, WAYS)
     total, direction, bound = _checked(n, sigma, direction, bound)
     loss, above, below = _grid(total.n, total.sigma)
     law = _raised(loss, above) if bound == "upper" else _lowered(loss, above, below)
@@ -136,19 +137,21 @@ def shuffled_gaussian_outcomes(
     return Outcomes(law.mass, -law.loss, law.mass_at_zero)
 
 
+def check_sigma(sigma: object) -> float:
+    """Return the standard deviation of the noise, a number in the range that is computed."""
+    return checks.real("sigma", sigma, at_least=SMALLEST_SIGMA, at_most=LARGEST_SIGMA)
+
+
 def _checked(n: object, sigma: object, direction: str, bound: str) -> tuple[LogNormalSum, str, Bound]:
     n = checks.count("n", n)
-    least, most = SIGMA_RANGE
-    sigma = checks.real("sigma", sigma, at_least=least)
-    if sigma > most:
-        raise ValueError(f"sigma must be at most {most:g}, got {sigma!r}")
+    sigma = check_sigma(sigma)
     direction = checks.choice("direction", direction, DIRECTIONS)
     checks.choice("bound", bound, BOUNDS)
     return LogNormalSum(n, sigma), direction, bound  # type: ignore[return-value]
 
 
 def _ways(direction: str) -> tuple[str, ...]:
-    return DIRECTIONS[:2] if direction == "both" else (direction,)
+    return WAYS if direction == "both" else (direction,)
 
 
 def _delta(total: LogNormalSum, eps: float, direction: str, bound: Bound) -> float:
