@@ -55,7 +55,7 @@ rule all_figures:
     input:
         [
             f"{FIGURES}/{figure.paper}/{figure.name}.{form}"
-            for figure in (*SETTINGS.bounds, *SETTINGS.trained, *SETTINGS.converged)
+            for figure in (*SETTINGS.bounds, *SETTINGS.trained, *SETTINGS.converged, *SETTINGS.simulation)
             for form in ("pdf", "png")
         ],
         rules.render_gallery.output.page,

@@ -25,25 +25,16 @@ def _number(name: str, value: object) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _range(at_least: float, at_most: float = math.inf) -> str:
-    lower = "" if math.isinf(at_least) else f" >= {at_least:g}"
-    upper = "" if math.isinf(at_most) else f" <= {at_most:g}"
-    return f"{lower}{' and' if lower and upper else ''}{upper}"
+def _range(at_least: float) -> str:
+    return "" if math.isinf(at_least) else f" >= {at_least:g}"
 
 
-def real(
-    name: str,
-    value: object,
-    *,
-    at_least: float = -math.inf,
-    at_most: float = math.inf,
-    finite: bool = True,
-) -> float:
-    """Return ``value`` as a float in [``at_least``, ``at_most``] (and finite, unless told otherwise)."""
+def real(name: str, value: object, *, at_least: float = -math.inf, finite: bool = True) -> float:
+    """Return ``value`` as a float that is at least ``at_least`` (and finite, unless told otherwise)."""
     number = _number(name, value)
-    if not at_least <= number <= at_most or (finite and math.isinf(number)):
+    if not number >= at_least or (finite and math.isinf(number)):
         kind = "finite number" if finite else "number"
-        raise ValueError(f"{name} must be a {kind}{_range(at_least, at_most)}, got {value!r}")
+        raise ValueError(f"{name} must be a {kind}{_range(at_least)}, got {value!r}")
     return number
 
 

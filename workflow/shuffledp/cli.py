@@ -459,7 +459,8 @@ def _system(protocol: str | None, mechanism: str | None, accountant: str | None)
 
     meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
     if protocol is None and accountant is None and mechanism is not None:
-        protocol = systems.protocol_of(mechanism)
+        known = [system.protocol for system in systems.systems() if system.mechanism == mechanism]
+        protocol = known[0] if len(known) == 1 else None
     asked = systems.get(protocol or meant.protocol, mechanism or meant.mechanism)
     if accountant is not None and asked != meant:
         raise ValueError(

@@ -93,12 +93,6 @@ def get(protocol: str, mechanism: str) -> System:
     return _SYSTEMS[protocol, mechanism]
 
 
-def protocol_of(mechanism: str) -> str | None:
-    """Return the one protocol that a mechanism is known with; None if there is none, or several."""
-    found = [one.protocol for one in _SYSTEMS.values() if one.mechanism == mechanism]
-    return found[0] if len(found) == 1 else None
-
-
 def systems() -> list[System]:
     """Return all systems, the main one first."""
     return list(_SYSTEMS.values())

@@ -139,7 +139,10 @@ def shuffled_gaussian_outcomes(
 
 def check_sigma(sigma: object) -> float:
     """Return the standard deviation of the noise, a number in the range that is computed."""
-    return checks.real("sigma", sigma, at_least=SMALLEST_SIGMA, at_most=LARGEST_SIGMA)
+    number = checks.real("sigma", sigma, at_least=SMALLEST_SIGMA)
+    if number > LARGEST_SIGMA:
+        raise ValueError(f"sigma must be at most {LARGEST_SIGMA:g}, got {sigma!r}")
+    return number
 
 
 def _checked(n: object, sigma: object, direction: str, bound: str) -> tuple[LogNormalSum, str, Bound]:
