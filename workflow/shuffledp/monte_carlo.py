@@ -24,6 +24,7 @@ from shuffledp.checks import FloatArray
 
 SAMPLINGS = ("uniform", "zeros", "one")  # the cube; M(X); M(X')
 
+_SMALLEST = 0.1  # of sigma and half_width
 _NUMBERS = 2**20  # random numbers in a batch, which takes a hundred bytes for each
 
 
@@ -106,10 +107,10 @@ def experiment(
     Args:
         eps: real numbers, one-dimensional.
         n: number of clients.
-        sigma: standard deviation of the noise, > 0.
+        sigma: standard deviation of the noise, >= 0.1.
         points: number of points.
         sampling: "uniform": from the cube; "zeros": from M(X); "one": from M(X').
-        half_width: of the cube, where points are uniform. What lies outside of it is left out, so that the
+        half_width: of the cube, where points are uniform, >= 0.1. What lies outside of it is left out, so that the
             estimate is too small by the mass of M(X') outside at most.
         seed: of the random numbers, >= 0.
 
@@ -119,14 +120,13 @@ def experiment(
     targets = checks.reals("eps", eps)
     if targets.ndim != 1:
         raise ValueError(f"eps must be one-dimensional, got an array of shape {targets.shape}")
-    tiny = math.ulp(0.0)
     return Experiment(
         targets,
         checks.count("n", n),
-        checks.real("sigma", sigma, at_least=tiny),
+        checks.real("sigma", sigma, at_least=_SMALLEST),
         checks.choice("sampling", sampling, SAMPLINGS),
         checks.count("points", points),
-        checks.real("half_width", half_width, at_least=tiny),
+        checks.real("half_width", half_width, at_least=_SMALLEST),
         checks.count("seed", seed, at_least=0),
     )
 
