@@ -110,8 +110,8 @@ def experiment(
         sigma: standard deviation of the noise, >= 0.1.
         points: number of points.
         sampling: "uniform": from the cube; "zeros": from M(X); "one": from M(X').
-        half_width: of the cube, where points are uniform, >= 0.1. What lies outside of it is left out, so that the
-            estimate is too small by the mass of M(X') outside at most.
+        half_width: of the cube, where points are uniform, >= 0.1. What lies outside of it is left out, so
+            that the estimate is too small by the mass of M(X') outside at most.
         seed: of the random numbers, >= 0.
 
     Raises:
