@@ -21,6 +21,7 @@ TRACKED_VERDICTS = {
     "G3": "reproduced under a stated reading",
     "G4": "reproduced under a stated reading",
     "G5": "reproduced under a stated reading",
+    "K1": "reproduced under a stated reading",
     "K2": "reproduced under a stated reading",
     "K3": "not reproduced",
     "K4": "not reproduced",
@@ -47,7 +48,7 @@ def decide(curve):
             for each in (key for key in inputs if name in (key, key.partition("@")[0])):
                 # along epsilon it is delta that a claim looks at
                 column = "delta" if "fig1" in entry.curves[each] else "epsilon"
-                column = "left_out" if name == "enumeration" else column
+                column = {"enumeration": "left_out", "estimates": "standard_error"}.get(name, column)
                 inputs[each] = inputs[each].assign(**{column: inputs[each][column] * factor})
         for name, value in (amplified or {}).items():
             inputs[name] = inputs[name].assign(amplified=value)
@@ -91,7 +92,7 @@ def test_product_reads_the_curves_that_the_claims_name(shipped):
     }
     product = products.claims(shipped)
     assert wanted <= set(product.inputs)
-    computed = {f"{curve.stem('results')}.csv" for curve in shipped.curves}
+    computed = {f"{one.stem('results')}.csv" for one in (*shipped.curves, *shipped.simulations)}
     assert wanted <= computed, "every claim's curves are in the configuration"
 
 
@@ -118,6 +119,9 @@ SCALED = [
     ("G5", {"loose": 0.1}, "not reproduced"),
     ("G5", {"tight": 5}, "reproduced"),
     ("G5", {"theorem1": 0.1}, "reproduced under a stated reading"),
+    ("K1", {"estimates": 10}, "not reproduced"),
+    ("K1", {"estimates": 0.03}, "not reproduced"),
+    ("K1", {"estimates": 0.5}, "reproduced under a stated reading"),
     ("K2", {"clones-rdp": 0.1}, "not reproduced"),
     ("K2", {"clones-rdp": 2, "feldman2021-numerical-strong": 3}, "reproduced under a stated reading"),
     ("K3", {"pld": 20}, "reproduced"),
