@@ -119,6 +119,7 @@ def test_shipped_configurations_resolve(root, files):
         *(("girgis2021", name) for name in ("fig2", "fig4", "fig5")),
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
         ("beyond", "gap"),
+        ("beyond", "shuffled_gaussian"),
     ]
     for curve in settings.curves:
         fixed = dict(curve.fixed)
@@ -126,13 +127,29 @@ def test_shipped_configurations_resolve(root, files):
         assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
         if curve.variable in ("rounds", "n"):
             small = fixed.get("n") == 6e4 or curve.paper == "koskela2022"
-            assert fixed["delta"] == (1e-5 if small else 1e-8)
+            of_gaussian = curve.figure == "shuffled_gaussian"
+            assert fixed["delta"] == (1e-6 if of_gaussian else 1e-5 if small else 1e-8)
             assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
     curve = next(
         curve for curve in settings.curves if curve.stem("r") == "r/girgis2021/fig2/a/girgis2021-upper"
     )
     assert dict(curve.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-8}
     assert (curve.variable, curve.values[0], curve.values[-1]) == ("rounds", 10, 1e5)
+
+
+def test_monte_carlo_is_that_of_the_paper(shipped):
+    (figure,) = shipped.simulation
+    assert (figure.paper, figure.name) == ("koskela2022", "fig5")
+    assert [panel.n for panel in figure.panels] == [1, 2, 3, 4, 5, 6, 7]
+    assert {(panel.sigma, panel.points) for panel in figure.panels} == {(2.0, 50_000_000)}
+    assert shipped.simulation_figure("koskela2022", "fig5") is figure
+    assert figure.panels[6].stem("r") == "r/koskela2022/fig5/n7/monte-carlo"
+
+
+def test_epsilon_of_monte_carlo_must_increase(raw):
+    raw["simulation"]["koskela2022"]["fig5"]["epsilon"] = {"from": 1, "to": 0.1, "points": 3}
+    with pytest.raises(ValueError, match=r"epsilon\.from must be less than epsilon\.to, got 1 and 0\.1"):
+        config.resolve(raw)
 
 
 def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
