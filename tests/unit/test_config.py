@@ -146,10 +146,11 @@ def test_monte_carlo_is_that_of_the_paper(shipped):
     assert figure.panels[6].stem("r") == "r/koskela2022/fig5/n7/monte-carlo"
 
 
-def test_epsilon_of_monte_carlo_must_increase(raw):
-    raw["simulation"]["koskela2022"]["fig5"]["epsilon"] = {"from": 1, "to": 0.1, "points": 3}
-    with pytest.raises(ValueError, match=r"epsilon\.from must be less than epsilon\.to, got 1 and 0\.1"):
-        config.resolve(raw)
+def test_epsilon_of_monte_carlo_must_increase(root, refusal):
+    shipped = (root / "config/config.yaml").read_text(encoding="utf-8")
+    message = refusal(shipped, "simulation: {koskela2022: {fig5: {epsilon: {from: 1, to: 0.1}}}}")
+    assert "epsilon.from must be less than epsilon.to, got 1 and 0.1" in message
+    assert "1.yaml line 1" in message
 
 
 def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
