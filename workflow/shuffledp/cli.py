@@ -171,8 +171,9 @@ def epsilon(
     """Print epsilon by every accountant.
 
     The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
-    worst eps0-LDP randomiser. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds
-    marked renyi speak of Renyi accounting only and take no part in the interval.
+    worst eps0-LDP randomiser, or, where the mechanism is given, for the worst data sets. Upper bounds are
+    shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
+    accounting only and take no part in the interval.
     """
     given = {
         "n": clients,
