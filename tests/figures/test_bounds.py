@@ -17,7 +17,7 @@ from shuffledp.figures.style import power_of_ten
 # Titles give three digits.
 THREE_DIGITS = 0.006
 SYMBOLS = {"n": "n", "k": "k", "eps0": r"\epsilon_0", "rounds": "T", "delta": r"\delta"}
-OF_KRR = {r"\mathrm{categories}": "categories"}
+OF_OTHERS = {r"\mathrm{categories}": "categories", r"\sigma": "sigma"}
 STYLES = {
     "one": {"color": "#0072b2", "line": "solid", "label": "the one"},
     "other": {"color": "#d55e00", "line": "dotted", "label": "the other"},
@@ -106,7 +106,7 @@ def test_axes_are_logarithmic_and_labelled(drawn, asked):
 
 def settings_in(title):
     """Return the settings that a title states, as numbers by name."""
-    names = {symbol: name for name, symbol in SYMBOLS.items()} | {r"\gamma": "gamma"} | OF_KRR
+    names = {symbol: name for name, symbol in SYMBOLS.items()} | {r"\gamma": "gamma"} | OF_OTHERS
     found = {}
     for symbol, text in re.findall(r"\$([^$=]+) = ([^$]+)\$", title):
         number = re.fullmatch(r"(?:([\d.]+) \\cdot )?10\^\{(-?\d+)\}", text)

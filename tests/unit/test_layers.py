@@ -33,6 +33,7 @@ ABOVE = {
     "provenance",
     "randomizers",
     "schema",
+    "simulation",
     "tables",
     "training",
     "utility",

@@ -15,7 +15,7 @@ TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in S
 # Figures of training are drawn once their experiments are trained.
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
 ACCURACY, CONVERGENCE = _HERE.trained, _HERE.converged
-FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE]
+FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE, *SETTINGS.simulation]
 JOINED = [panel for figure in ACCURACY for panel in figure.panels]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
 IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
@@ -28,6 +28,8 @@ def _products():
     yield from (panel.product(SETTINGS.results) for panel in JOINED)
     yield from (figure_products.accuracy(SETTINGS, figure) for figure in ACCURACY)
     yield from (figure_products.convergence(SETTINGS, figure) for figure in CONVERGENCE)
+    yield from (panel.product(SETTINGS.results) for panel in SETTINGS.simulations)
+    yield from (figure_products.simulation(SETTINGS, figure) for figure in SETTINGS.simulation)
     yield ledger_products.claims(SETTINGS)
     yield schema.key_page()
 
@@ -58,7 +60,7 @@ def test_every_tracked_table_has_a_record(tracked_results):
 def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
     expected = {
         f"{one.stem(SETTINGS.results)}.{form}"
-        for one in (*SETTINGS.curves, *JOINED)
+        for one in (*SETTINGS.curves, *JOINED, *SETTINGS.simulations)
         for form in ("csv", "json")
     }
     expected |= {"results/claims.csv", "results/claims.json"}

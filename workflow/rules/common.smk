@@ -39,6 +39,10 @@ for figure in SETTINGS.trained:
     CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
 for figure in SETTINGS.converged:
     CATALOGUE.add("figures", figure_products.convergence(SETTINGS, figure))
+for simulation in SETTINGS.simulations:
+    CATALOGUE.add("results", simulation.product(RESULTS))
+for figure in SETTINGS.simulation:
+    CATALOGUE.add("figures", figure_products.simulation(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
@@ -72,6 +76,9 @@ wildcard_constraints:
     accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.trained for panel in figure.panels})),
     convergence_paper=papers(SETTINGS.convergence),
     convergence_figure="|".join(sorted({figure.name for figure in SETTINGS.convergence})),
+    simulation_paper=papers(SETTINGS.simulation),
+    simulation_figure="|".join(sorted({figure.name for figure in SETTINGS.simulation})),
+    clients="|".join(sorted({str(panel.n) for panel in SETTINGS.simulations})),
     experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
     seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -149,6 +156,18 @@ def converged_runs(wildcards):
 
 def convergence_caption_of(wildcards):
     return figure_products.convergence_caption(SETTINGS, convergence_figure_of(wildcards))
+
+
+def simulation_figure_of(wildcards):
+    return SETTINGS.simulation_figure(wildcards.simulation_paper, wildcards.simulation_figure)
+
+
+def simulated_tables(wildcards):
+    return cached([f"{panel.stem(RESULTS)}.csv" for panel in simulation_figure_of(wildcards).panels])
+
+
+def simulation_caption_of(wildcards):
+    return figure_products.simulation_caption(simulation_figure_of(wildcards))
 
 
 def summary():
