@@ -100,6 +100,18 @@ def data_of(wildcards):
     return ancient(MNIST) if SETTINGS.experiment(wildcards.experiment).data == "mnist" else []
 
 
+def trainings_left():
+    """The runs to ask for: only what is not current, as fetching the data for one would make all others again;
+    if everything is, all of them, so that there is nothing to do."""
+    every = [
+        path
+        for experiment in SETTINGS.experiments
+        for run in SETTINGS.trainings(experiment)
+        for path in run.outputs
+    ]
+    return [path for path in every if not CATALOGUE.is_current(path)] or every
+
+
 def epochs_of(wildcards):
     return SETTINGS.experiment(wildcards.experiment).total_epochs
 

@@ -11,6 +11,7 @@ import decimal
 import functools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -410,8 +411,10 @@ def train(
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
     extras.need("torch", extra="training")
-    from shuffledp.training import commands
+    from shuffledp.training import commands, datasets
 
+    if data is not None:  # what the command line names goes before the environment
+        os.environ.pop(datasets.VARIABLE, None)
     commands.train(
         chosen,
         seeds=wanted,

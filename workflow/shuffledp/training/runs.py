@@ -190,11 +190,13 @@ def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | Non
         return None
     try:
         content = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        if content["identity"] != identity:
+            return None
+        return {"state": content["state"], "history": list(content["history"])}
     except Exception as error:  # whatever a damaged file makes the unpickler raise
         raise ValueError(
             f"{checkpoint} is no checkpoint ({type(error).__name__}); delete it and run again"
         ) from None
-    return content if content.get("identity") == identity else None
 
 
 def make(
