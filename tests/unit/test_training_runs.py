@@ -119,7 +119,7 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
         "girgis2021-fig6-hemisphere": "8e67319967d07fc3",
         "girgis2021-fig6-privunit": "1a7a9bc5d9870349",
         "girgis2021-nonprivate": "4d28482e76c196ab",
-        "girgis2021-theorem3": "6f8b09fc26bbe74c",
+        "girgis2021-theorem3": "41261bfbdc128603",
     }
     requests = {entry.name: entry.product("results", 0).request() for entry in shipped.experiments}
     assert {name: requests[name]["code"] for name in expected} == expected
