@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shuffledp import config, files
+from shuffledp import config, files, provenance
+from shuffledp.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
@@ -55,7 +56,13 @@ def test_an_experiment_counts_its_rounds():
         ({"randomizer": "none", "clip": "none"}, "takes no clip_norm"),
         ({"eps0": None}, "needs eps0"),
         ({"eps0": 0.0}, "eps0 must be"),
-        ({"randomizer": "gaussian", "clip": "norm"}, "takes no eps0"),
+        ({"randomizer": "gaussian", "clip": "norm"}, "needs delta0"),
+        ({"randomizer": "gaussian", "clip": "norm", "eps0": None}, "needs noise_multiplier"),
+        ({"delta0": 0.1}, "takes no delta0"),
+        ({"randomizer": "gaussian", "clip": "norm", "delta0": 1.5}, "delta0 must lie in"),
+        ({"epoch_rounds": 0}, "epoch_rounds must be"),
+        ({"bootstrap": True}, "bootstrap is for check-in protocols alone"),
+        ({"bootstrap": 1}, "bootstrap must be true or false"),
         ({"epochs": (1,)}, "epochs and learning_rates"),
         ({"epochs": (0, 1)}, "epochs must be"),
         ({"aggregate": "clt"}, "aggregate 'clt' is for l2 randomisers"),
@@ -109,6 +116,39 @@ def test_protocols_set_the_length_of_an_epoch(changes, k, rounds):
     assert (found.k, found.rounds_per_epoch, found.rounds) == (k, rounds, 3 * rounds)
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
     assert found.product("results", 0).modules[0] == "shuffledp.training.checkin_sgd"
+
+
+GAUSSIAN = {"randomizer": "gaussian", "clip": "norm", "eps0": 2.0, "delta0": 1e-5}
+
+
+def test_noise_is_calibrated_to_the_distance_of_two_clipped_gradients():
+    found = experiment(**GAUSSIAN)
+    # the least noise for a distance of 1 is 1.9938124 (mpmath); two gradients are 2 C apart
+    assert found.noise == pytest.approx(2 * 1.993812445, rel=1e-8)
+    assert gaussian_delta(eps=2.0, noise=found.noise / 2) < 1e-5
+    assert found.noise == float(f"{found.noise:.10g}")
+    request = found.parameters(0)
+    assert request["noise_multiplier"] == found.noise
+    assert Experiment.from_parameters("tiny", request) == found
+    given = experiment(randomizer="gaussian", clip="norm", eps0=None, noise_multiplier=0.7)
+    assert given.noise == 0.7
+    assert experiment().noise is None
+
+
+def test_an_epoch_may_have_rounds_of_its_own():
+    found = experiment(epoch_rounds=4)
+    assert (found.rounds_per_epoch, found.rounds) == (4, 12)
+    assert [found.step(index) for index in (3, 4)] == [0.3, 0.1]
+    assert Experiment.from_parameters("tiny", found.parameters(0)) == found
+
+
+def test_checks_of_arguments_make_no_run_of_a_check_in_protocol_stale():
+    plain = experiment().product("results", 0)
+    other = experiment(k=None, protocol="shuffled-check-in", rate=0.1, bootstrap=True).product("results", 0)
+    assert "shuffledp.checks" in provenance.modules_behind(other.modules)
+    assert "shuffledp.training.population" in other.modules
+    assert other.request()["code"] != provenance.code_digest(tuple(other.modules))
+    assert plain.request()["code"] == provenance.code_digest(tuple(plain.modules))
 
 
 def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
