@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORES ?= all
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Rules that draw; `make figures` runs them even if the figures are up to date.
-DRAWING := plot_bounds plot_accuracy plot_convergence
+DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress
 # Rules that time, each into the table of its name.
 TIMING := benchmark_accountants benchmark_numerical_accounting
 # Training too where a target that brings torch was made before.

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from shuffledp import config, files, provenance
+from shuffledp.accountants import systems
 from shuffledp.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence
 from shuffledp.training.costs import core_seconds
@@ -169,12 +170,63 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
         assert files.read_json(record)["request"] == requests[record.parent.name]
 
 
+@pytest.mark.parametrize(
+    ("changes", "system", "setting"),
+    [
+        ({}, ("subsampled-shuffle", "ldp"), {"n": 600, "k": 100, "eps0": 1.5, "delta": 1e-5}),
+        (
+            {"protocol": "shuffled-check-in", "rate": 0.1, "k": None},
+            ("shuffled-check-in", "ldp"),
+            {"n": 600, "rate": 0.1, "eps0": 1.5, "delta": 1e-5},
+        ),
+        (
+            {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN},
+            ("shuffled-check-in", "approximate-ldp"),
+            {"n": 600, "rate": 0.1, "eps0": 2.0, "delta0": 1e-5, "delta": 1e-5},
+        ),
+        (
+            {
+                **{"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN},
+                **{"eps0": None, "delta0": None, "noise_multiplier": 1.3},
+            },
+            ("distributed-check-in", "gaussian"),
+            {"n": 600, "rate": 0.1, "sigma": 0.65, "delta": 1e-5},
+        ),
+    ],
+)
+def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
+    found, variables = experiment(delta=1e-5, **changes).accounting
+    assert (found, variables) == (system, setting)
+    assert set(systems.get(*found).variables) == set(setting) - {"delta"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"delta": None},
+        {"protocol": "fixed-window", "slots": 10, "k": None},
+        GAUSSIAN,
+        {"randomizer": "none", "clip": "none", "clip_norm": None, "eps0": None},
+    ],
+)
+def test_what_no_system_accounts_for_by_rounds(changes):
+    assert experiment(**{"delta": 1e-5, **changes}).accounting is None
+
+
 def test_runs_of_other_protocols_are_not_accounted_for_as_sampling(root, tmp_path):
     layer = tmp_path / "layer.yaml"
     layer.write_text(
         "training: {experiments: {girgis2021-fig3: {protocol: shuffled-check-in, rate: 0.1, k: 6000}}}\n"
     )
-    with pytest.raises(ValueError, match=r"one with eps0, delta and protocol 'subsampled-shuffle' .*fig3'"):
+    with pytest.raises(
+        ValueError, match=r"'girgis2021-upper' is for subsampled-shuffle .* shuffled-check-in"
+    ):
+        config.load([root / "config/config.yaml", layer])
+    layer.write_text(
+        "progress: {liew2022: {fig3b: {panels: {a: {lines: [\n{experiment: none, label: l, "
+        "color: '#000000', line: solid}]}}}}}\n"
+    )
+    with pytest.raises(ValueError, match=r"one of training.experiments .* got 'none' .*layer.yaml line 2"):
         config.load([root / "config/config.yaml", layer])
 
 

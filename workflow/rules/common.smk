@@ -39,6 +39,8 @@ for figure in SETTINGS.trained:
     CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
 for figure in SETTINGS.converged:
     CATALOGUE.add("figures", figure_products.convergence(SETTINGS, figure))
+for figure in SETTINGS.progressed:
+    CATALOGUE.add("figures", figure_products.progress(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
@@ -72,6 +74,8 @@ wildcard_constraints:
     accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.trained for panel in figure.panels})),
     convergence_paper=papers(SETTINGS.convergence),
     convergence_figure="|".join(sorted({figure.name for figure in SETTINGS.convergence})),
+    progress_paper=papers(SETTINGS.progressed),
+    progress_figure="|".join(sorted({figure.name for figure in SETTINGS.progressed})),
     experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
     seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -149,6 +153,19 @@ def converged_runs(wildcards):
 
 def convergence_caption_of(wildcards):
     return figure_products.convergence_caption(SETTINGS, convergence_figure_of(wildcards))
+
+
+def progress_figure_of(wildcards):
+    return SETTINGS.progress_figure(wildcards.progress_paper, wildcards.progress_figure)
+
+
+def progressed_runs(wildcards):
+    lines = progress_figure_of(wildcards).lines
+    return cached(list(dict.fromkeys(run for line in lines for run in line.experiment.runs(RESULTS))))
+
+
+def progress_caption_of(wildcards):
+    return figure_products.progress_caption(SETTINGS, progress_figure_of(wildcards))
 
 
 def summary():
