@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORES ?= all
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Rules that draw; `make figures` runs them even if the figures are up to date.
-DRAWING := plot_bounds plot_accuracy plot_convergence plot_simulation plot_quantities
+DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress plot_simulation plot_quantities
 # Rules that time, each into the table of its name.
 TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_shuffled_gaussian
 # Training too where a target that brings torch was made before.

@@ -43,6 +43,8 @@ for simulation in SETTINGS.simulations:
     CATALOGUE.add("results", simulation.product(RESULTS))
 for figure in SETTINGS.simulation:
     CATALOGUE.add("figures", figure_products.simulation(SETTINGS, figure))
+for figure in SETTINGS.progressed:
+    CATALOGUE.add("figures", figure_products.progress(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
@@ -79,6 +81,8 @@ wildcard_constraints:
     simulation_paper=papers(SETTINGS.simulation),
     simulation_figure="|".join(sorted({figure.name for figure in SETTINGS.simulation})),
     clients="|".join(sorted({str(panel.n) for panel in SETTINGS.simulations})),
+    progress_paper=papers(SETTINGS.progressed),
+    progress_figure="|".join(sorted({figure.name for figure in SETTINGS.progressed})),
     experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
     seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -180,6 +184,19 @@ def simulated_tables(wildcards):
 
 def simulation_caption_of(wildcards):
     return figure_products.simulation_caption(simulation_figure_of(wildcards))
+
+
+def progress_figure_of(wildcards):
+    return SETTINGS.progress_figure(wildcards.progress_paper, wildcards.progress_figure)
+
+
+def progressed_runs(wildcards):
+    lines = progress_figure_of(wildcards).lines
+    return cached(list(dict.fromkeys(run for line in lines for run in line.experiment.runs(RESULTS))))
+
+
+def progress_caption_of(wildcards):
+    return figure_products.progress_caption(SETTINGS, progress_figure_of(wildcards))
 
 
 def summary():

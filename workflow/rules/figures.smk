@@ -61,6 +61,7 @@ rule all_figures:
                 *SETTINGS.simulation,
                 *SETTINGS.trained,
                 *SETTINGS.converged,
+                *SETTINGS.progressed,
             )
             for form in ("pdf", "png")
         ],

