@@ -55,8 +55,9 @@ bench: $(VENV)/.with-figures ## Time the accountants, and training if torch is t
 	$(BIN)/snakemake --cores 1 $(TIMING:benchmark_%=results/benchmarks/%.csv) --forcerun $(TIMING)
 	@for rule in $(TIMING); do column -s, -t results/benchmarks/$${rule#benchmark_}.csv || exit; done
 
-report: $(VENV)/.with-figures ## One HTML file with all figures, captions and the ledger
-	$(BIN)/snakemake --cores 1 --report report.html
+report: $(VENV)/.with-figures ## One HTML file, report.html: figures, ledger, brackets, where each result comes from
+	$(SNAKEMAKE) all_report
+	@$(SNAKEMAKE) all_report --report report.html 2>&1 | grep --invert-match '^Missing metadata'
 
 clean: ## Remove the environment, logs and caches; tracked results and figures stay
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache .hypothesis build dist report.html

@@ -14,6 +14,9 @@ min_version("9.13")
 configfile: "config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/bounds.smk"
 include: "workflow/rules/quantities.smk"
@@ -23,6 +26,7 @@ include: "workflow/rules/accuracy.smk"
 include: "workflow/rules/convergence.smk"
 include: "workflow/rules/ledger.smk"
 include: "workflow/rules/documentation.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/benchmarks.smk"
 
 

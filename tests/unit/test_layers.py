@@ -32,6 +32,7 @@ ABOVE = {
     "ledger",
     "provenance",
     "randomizers",
+    "report",
     "schema",
     "tables",
     "training",
