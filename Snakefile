@@ -6,7 +6,11 @@ snakemake --cores all --configfile config/smoke.yaml   the same jobs, seconds in
 snakemake --cores all all_trainings                    what is trained: hours, and only if asked for
 """
 
+import sys
+
 from snakemake.utils import min_version
+
+from shuffledp import recovery
 
 min_version("9.13")
 
@@ -40,7 +44,12 @@ rule all:
     localrule: True
 
 
+onstart:
+    recovery.begin(sys.argv[1:])
+
+
 onsuccess:
+    recovery.end()
     print(summary())
 
 

@@ -32,6 +32,7 @@ ABOVE = {
     "ledger",
     "provenance",
     "randomizers",
+    "recovery",
     "report",
     "schema",
     "tables",
