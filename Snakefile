@@ -6,12 +6,19 @@ snakemake --cores all --configfile config/smoke.yaml   the same jobs, seconds in
 snakemake --cores all all_trainings                    what is trained: hours, and only if asked for
 """
 
+import sys
+
 from snakemake.utils import min_version
+
+from shuffledp import recovery
 
 min_version("9.13")
 
 
 configfile: "config/config.yaml"
+
+
+report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
@@ -25,6 +32,7 @@ include: "workflow/rules/simulation.smk"
 include: "workflow/rules/progress.smk"
 include: "workflow/rules/ledger.smk"
 include: "workflow/rules/documentation.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/benchmarks.smk"
 
 
@@ -39,7 +47,12 @@ rule all:
     localrule: True
 
 
+onstart:
+    recovery.begin(sys.argv[1:])
+
+
 onsuccess:
+    recovery.end()
     print(summary())
 
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shuffledp
-from shuffledp import accountants, calibration, cli
+from shuffledp import accountants, calibration, cli, rounding
 from shuffledp.accountants import registry, systems
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import MNIST_SHA256
@@ -658,7 +658,11 @@ def test_numerics_that_give_up_are_named(monkeypatch):
     ],
 )
 def test_display_rounds_outwards(value, upper, lower, estimate):
-    assert [cli._shown(value, kind) for kind in ("upper", "lower", "estimate")] == [upper, lower, estimate]
+    assert [rounding.shown(value, kind) for kind in ("upper", "lower", "estimate")] == [
+        upper,
+        lower,
+        estimate,
+    ]
 
 
 @pytest.mark.parametrize("value", [1.96816, 12.34567, 1e-8, 1.234567e-300, 0.0, 1.0, 0.9999999, 300.0])

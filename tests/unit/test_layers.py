@@ -33,6 +33,8 @@ ABOVE = {
     "ledger",
     "provenance",
     "randomizers",
+    "recovery",
+    "report",
     "schema",
     "simulation",
     "tables",

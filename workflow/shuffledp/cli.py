@@ -7,7 +7,6 @@ may take, so commands import them once their arguments have been read.
 
 from __future__ import annotations
 
-import decimal
 import functools
 import json
 import math
@@ -21,7 +20,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import shuffledp
-from shuffledp import extras
+from shuffledp import extras, rounding
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
@@ -32,10 +31,8 @@ BAD_INPUT = 2
 FAILED = 1
 DEFAULT_CONFIG = "config/config.yaml"
 
-_SHOWN_DIGITS = 7
 _PIPED_WIDTH = 350  # columns; a row stays one line where nobody reads it on a screen
 _ORDER = ("upper", "estimate", "lower")
-_OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}
 _SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
 
 
@@ -220,7 +217,7 @@ def epsilon(
         [
             [
                 entry.name,
-                _shown(row["epsilon"], entry.kind),
+                rounding.shown(row["epsilon"], entry.kind),
                 _side(entry),
                 entry.citation,
                 entry.theorem,
@@ -229,20 +226,20 @@ def epsilon(
         ],
     )
     if bracket:
-        low, high = _shown(bracket["lower"], "lower"), _shown(bracket["upper"], "upper")
+        low, high = rounding.shown(bracket["lower"], "lower"), rounding.shown(bracket["upper"], "upper")
         ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""
         typer.echo(f"epsilon in [{low}, {high}] by {' and '.join(bracket['names'].values())}{ratio}")
         upper = accountants.get(bracket["names"]["upper"])
         if accountants.needs_decomposition(upper):
             typer.echo(
                 f"{upper.name} needs a randomiser with {upper.needs[-1]}; for any other, epsilon is at most "
-                f"{_shown(bracket['any']['upper'], 'upper')} by {bracket['any']['name']}"
+                f"{rounding.shown(bracket['any']['upper'], 'upper')} by {bracket['any']['name']}"
             )
     elif accountant is not None:
         ((entry, row),) = rows
         for column in list(row)[1:]:  # epsilon itself is in the table
             kind = entry.kind if column == "theorem_epsilon" else "estimate"
-            typer.echo(f"{column} = {_shown(row[column], kind)}")
+            typer.echo(f"{column} = {rounding.shown(row[column], kind)}")
 
 
 @app.command()
@@ -299,7 +296,7 @@ def delta(
     typer.echo(_in_words(setting))
     typer.echo(f"delta {_SIGN[entry.kind]} {_digits(found)} at epsilon = {asked:.15g} by {_source(entry)}")
     if recomputed is not None:
-        typer.echo(f"epsilon at that delta: {_shown(recomputed, entry.kind)}")
+        typer.echo(f"epsilon at that delta: {rounding.shown(recomputed, entry.kind)}")
 
 
 @app.command()
@@ -347,7 +344,7 @@ def calibrate(
     typer.echo(_in_words(setting))
     shown = _digits(found) if unknown == "eps0" else str(found)
     typer.echo(f"{unknown} <= {shown} keeps epsilon <= {target:.15g} by {_source(entry)}")
-    typer.echo(f"epsilon there: {_shown(recomputed, entry.kind)}")
+    typer.echo(f"epsilon there: {rounding.shown(recomputed, entry.kind)}")
 
 
 @app.command("accountants")
@@ -644,15 +641,7 @@ def _in_words(setting: dict[str, float]) -> str:
 
 def _digits(value: float) -> str:
     """Write an answer of ``calibration``, which has no more digits than these; trailing zeros included."""
-    return f"{value:g}" if value in (0, 1) else f"{value:#.{_SHOWN_DIGITS}g}"
-
-
-def _shown(value: float, kind: str) -> str:
-    """Round for display in the direction in which a bound stays one."""
-    context = decimal.Context(prec=_SHOWN_DIGITS, rounding=_OUTWARD.get(kind, decimal.ROUND_HALF_EVEN))
-    # from the shortest digits that mean this number, so that 0.1 is not rounded up for what a double lacks
-    rounded = context.create_decimal(repr(value))
-    return f"{float(rounded):.{_SHOWN_DIGITS}g}"
+    return f"{value:g}" if value in (0, 1) else f"{value:#.{rounding.DIGITS}g}"
 
 
 def _print_table(columns: list[str], rows: list[list[str]]) -> None:
