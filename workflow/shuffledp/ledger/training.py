@@ -59,9 +59,9 @@ def _epsilons(table: pd.DataFrame, percent: float, new: float, old: float) -> De
     seeds = int(table.seeds.iloc[0])
     if np.isnan(first):
         last = table.iloc[-1]
-        ours = f"{100 * last.accuracy:.1f}% ({100 * last.deviation:.1f}) at the end, at {last[_NEW]:.2f} by Theorem 1"
+        at_end = f"{100 * last.accuracy:.1f}% ({100 * last.deviation:.1f}) at the end"
         return Decision(
-            f"{ours} and {last[_OLD]:.2f} by feldman2021, {seeds} seeds",
+            f"{at_end}, at {last[_NEW]:.2f} by Theorem 1 and {last[_OLD]:.2f} by feldman2021, {seeds} seeds",
             "not reproduced",
             f"a mean of {percent:g}% is not reached",
         )
