@@ -479,7 +479,7 @@ def test_the_fourier_accountant_agrees(n, k, eps0, rounds, delta):
     """The one rounds losses up to its grid, the other connects the dots on a coarser one."""
     setting = {"n": n, "k": k, "eps0": eps0, "rounds": rounds, "delta": delta}
     plain, tilted = (accountants.epsilon(name, **setting) for name in ("koskela2022-fourier", "clones-pld"))
-    assert tilted * 0.999 < plain < tilted * 1.01
+    assert tilted * 0.999 < plain < tilted * 1.02
 
 
 def test_the_fourier_accountant_says_where_it_ends():

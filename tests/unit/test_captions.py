@@ -160,7 +160,8 @@ def test_tracked_gallery_is_current(root, shipped):
 
 @pytest.mark.usefixtures("in_root")
 def test_gallery_is_a_page_with_every_figure(root, shipped):
-    drawn = [*shipped.bounds, *shipped.trained, *shipped.converged, *shipped.simulation]
+    drawn = [*shipped.bounds, *shipped.quantities, *shipped.trained]
+    drawn += [*shipped.converged, *shipped.simulation, *shipped.progressed]
     page = root / shipped.figures / "README.rst"
     document = document_of(page.read_text(encoding="utf-8"))
     pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]
