@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import numpy as np
 from shuffledp import checks
 from shuffledp.accountants import checkin, clones, losses, random_checkin, renyi, systems
 from shuffledp.accountants.registry import DECOMPOSES, Columns, register
-from shuffledp.checkin import balle2020, liew2022, liew2022_conversions, window_clones
+from shuffledp.checkin import balle2020, liew2022_conversions, window_clones
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import connect_the_dots
 from shuffledp.profiles import approximate
 from shuffledp.rdp.curve import RenyiCurve
 
@@ -183,13 +181,8 @@ _BY_CLONES = {"needs": ("(eps0, delta0)-LDP", DECOMPOSES), **_CHECK_IN}
     **_BY_CLONES,
 )
 def _pld(*, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
-    if trivial:
-        return trivial
-    outcomes = liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0)
     told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
-    outcomes = replace(outcomes, infinite=outcomes.infinite + told)
-    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+    return checkin.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told)
 
 
 def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:

@@ -14,9 +14,7 @@ from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
 from shuffledp.composition import kairouz2015, subsample
-from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
-
-_SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)  # of delta, that rounds with too many reports may use
+from shuffledp.pld.outcomes import merge_to_lattice
 
 
 def _checked(given: Mapping[str, Any]) -> systems.Setting:
@@ -118,7 +116,7 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     rows = []
     for count in rounds.tolist():
         found = []
-        for share in _SHARES:
+        for share in losses.SHARES:  # for rounds with too many reports
             failure = share * delta / max(count, 1.0)
             most = liew2022.most_check_ins(n=n, rate=rate, delta=failure)
             one = subsample(eps=eps0, delta=delta0, gamma=most / n)
@@ -142,7 +140,7 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     **_OF_THIS,
 )
 def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    return _clones(n, rate, eps0, rounds, delta, "feldman2022")
+    return by_clones(n, rate, eps0, rounds, delta, "feldman2022")
 
 
 @register(
@@ -156,15 +154,27 @@ def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) 
     **_OF_THIS,
 )
 def _pld_feldman2021(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    return _clones(n, rate, eps0, rounds, delta, "feldman2021")
+    return by_clones(n, rate, eps0, rounds, delta, "feldman2021")
 
 
-def _clones(n: int, rate: float, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
-    if trivial:
-        return trivial
-    outcomes = liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0, analysis=analysis)
-    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+def by_clones(
+    n: int,
+    rate: float,
+    eps0: float,
+    rounds: FloatArray,
+    delta: float,
+    analysis: str,
+    *,
+    infinite: float = 0.0,
+) -> Columns:
+    """Return epsilon of T rounds by the clones of one analysis, for every T."""
+    return losses.upper_columns(
+        eps0,
+        lambda: liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0, analysis=analysis),
+        rounds=rounds,
+        delta=delta,
+        infinite=infinite,
+    )
 
 
 @register(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
 
-import numpy as np
-
+from shuffledp import numerics
 from shuffledp.accountants import losses, renyi
 from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergence
+from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergences
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
 
 
-def _outcomes(n: int, k: int, eps0: float, analysis: str, nats: float) -> Outcomes:
+def outcomes(
+    n: int, k: int, eps0: float, analysis: str = "feldman2022", nats: float = numerics.NEGLIGIBLE
+) -> Outcomes:
+    """Return the subsampled clones pair of one analysis, as composed numerically."""
     pair = clones_pair(
         n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH, nats=nats
     )
@@ -34,12 +36,13 @@ def columns(
 
     Where everything is disclosed with a probability ``infinite`` a round, that is counted in delta.
     """
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
-    if trivial:
-        return trivial
-    outcomes = _outcomes(n, k, eps0, analysis, losses.nats(rounds, delta))
-    outcomes = replace(outcomes, infinite=outcomes.infinite + infinite)
-    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+    return losses.upper_columns(
+        eps0,
+        lambda: outcomes(n, k, eps0, analysis, losses.nats(rounds, delta)),
+        rounds=rounds,
+        delta=delta,
+        infinite=infinite,
+    )
 
 
 @register(
@@ -81,11 +84,7 @@ def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    outcomes = _outcomes(n, k, eps0, "feldman2022", losses.nats(rounds, delta))
-    lattice = connect_the_dots(outcomes, step=lattice_step(outcomes))
-    largest = float(lattice.loss.max())
-
-    def rdp(order: FloatArray) -> FloatArray:
-        return np.array([renyi_divergence(lattice, lam, largest) for lam in order.tolist()])
-
+    pair = outcomes(n, k, eps0, nats=losses.nats(rounds, delta))
+    lattice = connect_the_dots(pair, step=lattice_step(pair))
+    rdp = functools.partial(renyi_divergences, lattice, largest=float(lattice.loss.max()))
     return renyi.columns(rdp, rounds=rounds, delta=delta)

@@ -22,12 +22,11 @@ from shuffledp.pld.outcomes import (
     connect_the_dots,
     lattice_step,
     merge_to_lattice,
-    renyi_divergence,
+    renyi_divergences,
 )
 from shuffledp.rdp.curve import RenyiCurve
 
-_SPARE, _STEP = 14.0, 10.0  # what is left out in all rounds is e^-_SPARE of delta
-_SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)  # of delta, that the rounds themselves may use
+_STEP = 10.0  # of the nats below which losses are left out
 _PAPER_SLACK, _PAPER_CUT = 0.5, 200 / 60  # of figure 4: Delta, and cut-off over the mean number of reports
 
 
@@ -60,8 +59,8 @@ _SCALARS = (
 
 
 def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, bound: str) -> Pair:
-    needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
-    return check_in_losses(n=n, rate=rate, sigma=sigma, bound=bound, nats=_STEP * math.ceil(needed / _STEP))
+    nats = losses.needed_nats(rounds, delta, step=_STEP)
+    return check_in_losses(n=n, rate=rate, sigma=sigma, bound=bound, nats=nats)
 
 
 @register(
@@ -105,12 +104,7 @@ def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: floa
 def _divergences(outcomes: Outcomes) -> RenyiCurve:
     known = replace(outcomes, infinite=0.0)
     lattice = connect_the_dots(known, step=lattice_step(known))
-    largest = float(np.abs(lattice.loss).max())
-
-    def curve(order: FloatArray) -> FloatArray:
-        return np.array([renyi_divergence(lattice, lam, largest) for lam in order.tolist()])
-
-    return curve
+    return functools.partial(renyi_divergences, lattice, largest=float(np.abs(lattice.loss).max()))
 
 
 @register(
@@ -128,7 +122,7 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
 
     def one(count: float) -> tuple[float, float]:
         found = []
-        for share in _SHARES:
+        for share in losses.SHARES:
             each = share * delta / max(count, 1.0)
             alone = losses.columns(
                 pair, rounded=connect_the_dots, rounds=np.ones(1), delta=each, bound="upper"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.accountants import losses
+from shuffledp.accountants import clones, losses
 from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition
@@ -34,10 +34,7 @@ def _on_grid(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, poin
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    pair = clones_pair(
-        n=k, eps0=eps0, analysis="feldman2022", bound="upper", relative_width=COMPOSITION_WIDTH
-    )
-    lattice = grid_lattice(dominating(pair, gamma=k / n), points=points, reach=_REACH)
+    lattice = grid_lattice(clones.outcomes(n, k, eps0), points=points, reach=_REACH)
     found = [Composition([(lattice, int(count))], bound="upper").epsilon(delta) for count in rounds.tolist()]
     return {"epsilon": np.array(found, dtype=np.float64)}
 
@@ -126,10 +123,7 @@ def _fourier(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    pair = clones_pair(
-        n=k, eps0=eps0, analysis="feldman2022", bound="upper", relative_width=COMPOSITION_WIDTH
-    )
-    outcomes = dominating(pair, gamma=k / n)
+    outcomes = clones.outcomes(n, k, eps0)
     found = [
         fourier_epsilon(outcomes, delta=delta, rounds=int(count), form="hockey_stick")
         for count in rounds.tolist()

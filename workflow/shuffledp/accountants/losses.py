@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from shuffledp import numerics
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
-from shuffledp.pld.outcomes import Lattice, Outcomes, lattice_step
+from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
 _SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
+
+# Shares of delta that rounds are tried with, where the rest is left to strong composition.
+SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)
 
 _COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
 
@@ -23,10 +27,15 @@ _COARSER = 8  # how often the step may be quadrupled where the sum spreads over 
 SMALLEST_EPS0, LARGEST_EPS0 = 1e-100, 300.0
 
 
-def nats(rounds: FloatArray, delta: float) -> float:
-    """Return how far below the rest an outcome may be left out."""
+def needed_nats(rounds: FloatArray, delta: float, *, step: float) -> float:
+    """Return how far below the rest outcomes may be left out in all rounds, a multiple of ``step``."""
     needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
-    return min(max(_STEP * math.ceil(needed / _STEP), numerics.NEGLIGIBLE), _MOST)
+    return step * math.ceil(needed / step)
+
+
+def nats(rounds: FloatArray, delta: float) -> float:
+    """Return how far below the rest an outcome may be left out, within what the pairs support."""
+    return min(max(needed_nats(rounds, delta, step=_STEP), numerics.NEGLIGIBLE), _MOST)
 
 
 def columns(
@@ -54,6 +63,31 @@ def columns(
 
     found = np.array([one(count) for count in rounds.tolist()]).reshape(-1, 2)
     return {"epsilon": found[:, 0], "delta_error": found[:, 1]}
+
+
+def upper_columns(
+    eps0: float,
+    outcomes: Callable[[], Outcomes],
+    *,
+    rounds: FloatArray,
+    delta: float,
+    infinite: float = 0.0,
+) -> Columns:
+    """Return an upper bound on epsilon of T rounds for every T, from a pair that dominates one.
+
+    Args:
+        eps0: local privacy parameter.
+        outcomes: makes the pair, where eps0 allows for a numerical answer.
+        rounds: numbers of rounds.
+        delta: target.
+        infinite: probability that a round discloses everything, besides what the pair leaves out.
+    """
+    trivial = nothing_to_say(eps0, rounds, "upper")
+    if trivial:
+        return trivial
+    pair = outcomes()
+    pair = replace(pair, infinite=pair.infinite + infinite)
+    return columns([pair], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
 class _Rounded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from shuffledp.accountants import clones, feldman2021, losses, systems
 from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checkin import balle2020, window_clones
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import connect_the_dots
+from shuffledp.pld.outcomes import Outcomes
 
 _STRENGTHS = {
     "closed_form": ("printed", "as printed", "The closed form; several rounds by the lemma behind it (A.2)."),
@@ -180,17 +179,15 @@ def window_columns(
         participation: probability of taking part.
         infinite: probability, given participation, that everything is disclosed.
     """
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
-    if trivial or participation == 0:
-        return trivial or {"epsilon": np.zeros(rounds.shape), "delta_error": np.zeros(rounds.shape)}
-    outcomes = window_clones.window_outcomes(
-        reports=reports,
-        eps0=eps0,
-        nats=losses.nats(rounds, delta),
-        participation=participation,
-    )
-    outcomes = replace(outcomes, infinite=outcomes.infinite + participation * infinite)
-    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+
+    def outcomes() -> Outcomes:
+        if participation == 0:  # nothing is learnt
+            return Outcomes(np.ones(1), np.zeros(1))
+        return window_clones.window_outcomes(
+            reports=reports, eps0=eps0, nats=losses.nats(rounds, delta), participation=participation
+        )
+
+    return losses.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, infinite=participation * infinite)
 
 
 _CLONES = {

@@ -26,7 +26,7 @@ from shuffledp.pld.outcomes import (
     connect_the_dots,
     dominating,
     lattice_step,
-    renyi_divergence,
+    renyi_divergences,
 )
 from shuffledp.profiles import approximate
 from shuffledp.profiles.clones import clones_pair
@@ -105,7 +105,7 @@ class ShufflingConversion:
             return _lattice(dominating(pair, gamma=1.0))
 
         def curve(order: FloatArray) -> FloatArray:
-            return np.array([renyi_divergence(lattice(), lam, self._eps0) for lam in order.tolist()])
+            return renyi_divergences(lattice(), order, largest=self._eps0)
 
         return curve
 
@@ -164,5 +164,5 @@ class SubsamplingConversion:
             ValueError: an order is out of range.
         """
         orders = checks.real_orders(order)
-        value = [renyi_divergence(self._lattice, lam, self._eps0) for lam in orders.ravel().tolist()]
-        return checks.like_input(np.array(value).reshape(orders.shape))
+        value = renyi_divergences(self._lattice, orders.ravel(), largest=self._eps0)
+        return checks.like_input(value.reshape(orders.shape))

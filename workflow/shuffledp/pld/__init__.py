@@ -8,6 +8,7 @@ from shuffledp.pld.outcomes import (
     dominating,
     merge_to_lattice,
     renyi_divergence,
+    renyi_divergences,
 )
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "dominating",
     "merge_to_lattice",
     "renyi_divergence",
+    "renyi_divergences",
 ]

@@ -163,7 +163,7 @@ def _divergence_root(total: _Sum, delta: float) -> float:
     loss, mass = total.loss[some], total.mass[some]
 
     def excess(eps: float) -> float:
-        return float(mass @ np.maximum(-np.expm1(eps - loss), 0.0)) - delta
+        return float(mass @ -np.expm1(np.minimum(eps - loss, 0.0))) - delta
 
     if excess(0.0) <= 0:
         return 0.0

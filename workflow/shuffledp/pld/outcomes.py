@@ -173,6 +173,11 @@ def _fine_cells(outcomes: Outcomes, width: float) -> tuple[FloatArray, FloatArra
     return (low[some] - np.log1p(other[some] / mass[some])), mass[some]
 
 
+def renyi_divergences(lattice: Lattice, orders: FloatArray, *, largest: float) -> FloatArray:
+    """Return ``renyi_divergence`` at each of the orders, of their shape (one-dimensional)."""
+    return np.array([renyi_divergence(lattice, order, largest) for order in orders.tolist()])
+
+
 def renyi_divergence(lattice: Lattice, order: float, largest: float) -> float:
     """Return the Renyi divergence of the pair of a pessimistic lattice, rounded up.
 
