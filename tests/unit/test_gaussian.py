@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.gaussian import gaussian_delta, gaussian_noise
+from shuffledp.profiles.gaussian import gaussian_delta, gaussian_noise
 
 EPS = [0.0, 0.1, 1.0, 2.0, 8.0, 100.0]
 NOISE = [0.02, 0.1, 0.5, 1.0, 5.0]

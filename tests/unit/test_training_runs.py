@@ -13,7 +13,7 @@ import pytest
 
 from shuffledp import config, files, provenance
 from shuffledp.accountants import systems
-from shuffledp.gaussian import gaussian_delta
+from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment

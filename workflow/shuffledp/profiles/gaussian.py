@@ -1,4 +1,11 @@
-"""The Gaussian mechanism: its privacy profile, and epsilon of any number of rounds."""
+"""The Gaussian mechanism: its privacy profile, epsilon of any number of rounds, and the least noise for both.
+
+balle2018analytic ("Improving the Gaussian mechanism for differential privacy", ICML 2018), Theorem 8: adding
+N(0, sigma^2 I) to what changes by at most D between neighbours is (eps, delta)-DP if and only if, with
+s = sigma/D,
+
+    Phi(1/(2 s) - eps s) - e^eps Phi(-1/(2 s) - eps s) <= delta.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +15,59 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from shuffledp import checks
+from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.numerics import EPSILON
 from shuffledp.profiles.inversion import to_epsilon
+
+_ROUNDING = 16 * numerics.EPSILON  # of the logarithms, relative
+_LARGEST_EPS = 1e6
+
+
+def gaussian_delta(*, eps: float, noise: float) -> float:
+    """Return delta of the Gaussian mechanism at eps (balle2018analytic, Theorem 8).
+
+    Args:
+        eps: >= 0, at most 1e6.
+        noise: standard deviation over the largest distance of two neighbours' values, > 0.
+
+    Returns:
+        An upper bound, above the exact value by rounding alone: at most 2e-13, and at most 1e-10 of itself
+        for eps >= 0.1 and delta >= 1e-30.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    epsilon = _eps(eps)
+    return float(_delta(epsilon, np.asarray(checks.positive("noise", noise))))
+
+
+def gaussian_noise(*, eps: float, delta: float) -> float:
+    """Return the least noise with which the Gaussian mechanism is (eps, delta)-DP.
+
+    Args:
+        eps: >= 0, at most 1e6.
+        delta: in (0, 1), at least 1e-300.
+
+    Returns:
+        Standard deviation over the largest distance of two neighbours' values: an upper bound, so that the
+        mechanism is (eps, delta)-DP, and above the least by 1e-10 relative at most for eps >= 0.1.
+
+    Raises:
+        ValueError: an argument is out of range, or so small that double precision cannot vouch for any noise.
+    """
+    epsilon, target = _eps(eps), checks.probability("delta", delta)
+    if target < numerics.SMALLEST_DELTA:
+        raise ValueError(f"delta must be at least {numerics.SMALLEST_DELTA:g}, got {delta!r}")
+    log_low, log_high = np.asarray(-math.log(_LARGEST_EPS) - 10), np.asarray(0.0)
+    while _delta(epsilon, np.exp(log_high)) > target:
+        log_high = log_high + 1.0
+        if log_high > 60:
+            raise ValueError(
+                f"eps and delta must not both be next to 0, got eps={eps!r} and delta={delta!r}: no noise "
+                "can be told in double precision"
+            )
+    found = numerics.last_true(lambda x: _delta(epsilon, np.exp(x)) > target, log_low, log_high)
+    return float(np.exp(found)) * (1 + _ROUNDING)
 
 
 def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
@@ -38,14 +94,31 @@ def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
     # the loss of a report is normal, of mean mu^2/2 and deviation mu
     largest = mu * (mu / 2 + math.sqrt(-2 * math.log(float(targets.min()))))
 
-    def profile(eps: FloatArray) -> FloatArray:
-        near, far = eps / mu - mu / 2, eps / mu + mu / 2
-        # e^eps times the density at ``far`` is the density at ``near``: a difference of two Mills ratios
-        front = np.exp(-near * near / 2) / 2
-        first = np.where(
-            near > 0, front * special.erfcx(np.maximum(near, 0.0) / math.sqrt(2)), special.ndtr(-near)
-        )
-        second = front * special.erfcx(far / math.sqrt(2))
-        return first - second + EPSILON * (32 + 4 * np.abs(near) * (np.abs(near) + far)) * (first + second)
+    return to_epsilon(lambda eps: _profile(eps, mu), delta=targets, largest=largest)
 
-    return to_epsilon(profile, delta=targets, largest=largest)
+
+def _eps(value: float) -> float:
+    epsilon = checks.real("eps", value, at_least=0.0)
+    if epsilon > _LARGEST_EPS:
+        raise ValueError(f"eps must be at most {_LARGEST_EPS:g}, got {value!r}")
+    return epsilon
+
+
+def _delta(eps: float, noise: FloatArray) -> FloatArray:
+    return np.minimum(_profile(np.asarray(eps), 1 / noise) + np.finfo(np.float64).tiny, 1.0)
+
+
+def _profile(eps: FloatArray, mu: FloatArray | float) -> FloatArray:
+    """Delta at each eps, rounded up, for neighbours at a distance of mu deviations of the noise."""
+    near, far = eps / mu - mu / 2, eps / mu + mu / 2
+    # e^eps times the density at ``far`` is the density at ``near``: a difference of two Mills ratios
+    front = np.exp(-near * near / 2) / 2
+    first = np.where(
+        near > 0, front * special.erfcx(np.maximum(near, 0.0) / math.sqrt(2)), special.ndtr(-near)
+    )
+    second = front * special.erfcx(far / math.sqrt(2))
+    # what the functions err by; the exponent of ``front``, where the tail is a multiple of it; and the
+    # arguments, times the density at ``near``
+    rounding = 32 * (first + second) + np.maximum(near, 0.0) ** 2 * first
+    rounding += 4 * math.sqrt(2 / math.pi) * (np.abs(near) + far) * front
+    return first - second + numerics.EPSILON * rounding

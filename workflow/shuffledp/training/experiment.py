@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import checks, protocols
-from shuffledp.gaussian import gaussian_noise
+from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
 from shuffledp.theory import step_size
@@ -251,7 +251,7 @@ class Experiment:
     @property
     def noise(self) -> float | None:
         """z of the gaussian randomiser, which adds N(0, z^2 C^2 I): as given, or the least with which it is
-        (eps0, delta0)-LDP (``gaussian.gaussian_noise``), two clipped gradients being 2 C apart at most. Ten
+        (eps0, delta0)-LDP (``profiles.gaussian.gaussian_noise``), two clipped gradients being 2 C apart at most. Ten
         digits, rounded up. None for any other randomiser."""
         if self.delta0 is None:
             return self.noise_multiplier
