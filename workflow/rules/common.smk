@@ -52,10 +52,11 @@ CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
 # What the report tells the origin of: all but runs that were never made.
+NEVER_MADE = {run.record for run in CATALOGUE.products("trainings") if not Path(run.record).exists()}
 REPORTED = {
     product.record: product.outputs[0]
     for product in CATALOGUE.products("results", "trainings", "figures")
-    if product not in CATALOGUE.products("trainings") or Path(product.record).exists()
+    if product.record not in NEVER_MADE
 }
 RUNS = {run for experiment in SETTINGS.experiments for run in experiment.runs(RESULTS)}
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)

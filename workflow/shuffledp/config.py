@@ -7,7 +7,7 @@ import difflib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,15 @@ from shuffledp.training.experiment import THEOREM3, Experiment
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
 _WHOLE = ("n", "k", "categories", "slots", "rounds")
 _PROBABILITIES = ("delta", "gamma", "rate")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What every figure has: where it goes, and the resolved settings that plot and caption are made from."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -65,12 +74,9 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One figure of bounds, with the resolved settings that its plot and its caption are made from."""
+class Figure(Drawn):
+    """One figure of bounds."""
 
-    paper: str
-    name: str
-    settings: Mapping[str, Any]
     curves: tuple[Curve, ...]
 
     @property
@@ -112,12 +118,9 @@ class QuantityCurve:
 
 
 @dataclass(frozen=True)
-class QuantityFigure:
+class QuantityFigure(Drawn):
     """One figure of quantities of check-in protocols."""
 
-    paper: str
-    name: str
-    settings: Mapping[str, Any]
     curves: tuple[QuantityCurve, ...]
 
 
@@ -155,22 +158,16 @@ class Utility:
 
 
 @dataclass(frozen=True)
-class AccuracyFigure:
+class AccuracyFigure(Drawn):
     """One figure of accuracy against epsilon."""
 
-    paper: str
-    name: str
-    settings: Mapping[str, Any]
     panels: tuple[Utility, ...]
 
 
 @dataclass(frozen=True)
-class Convergence:
+class Convergence(Drawn):
     """One figure of excess risk against Theorem 3 of girgis2021."""
 
-    paper: str
-    name: str
-    settings: Mapping[str, Any]
     experiment: Experiment
 
 
@@ -209,12 +206,9 @@ class Simulation:
 
 
 @dataclass(frozen=True)
-class SimulationFigure:
+class SimulationFigure(Drawn):
     """One figure of Monte Carlo estimates beside the exact profile."""
 
-    paper: str
-    name: str
-    settings: Mapping[str, Any]
     panels: tuple[Simulation, ...]
 
 
@@ -228,12 +222,9 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Progress(Drawn):
     """One figure of accuracy against rounds."""
 
-    paper: str
-    name: str
-    settings: Mapping[str, Any]
     lines: tuple[Line, ...]
 
 
@@ -416,10 +407,14 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
     if fault:
         path, message = fault
         raise ValueError(f"configuration: {message} (at {_where(path, files)})")
+
+    def figures_of(section: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        for paper, by_name in data.get(section, {}).items():
+            for name, figure in by_name.items():
+                yield paper, name, figure
+
     figures = tuple(
-        _figure(paper, name, figure, data["styles"], files)
-        for paper, by_name in data["bounds"].items()
-        for name, figure in by_name.items()
+        _figure(paper, name, figure, data["styles"], files) for paper, name, figure in figures_of("bounds")
     )
     training = data.get("training", {})
     experiments = tuple(
@@ -428,28 +423,21 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
     root = training.get("data", {}).get("root")
     accuracy = tuple(
         _accuracy(paper, name, figure, data["styles"], experiments, files)
-        for paper, by_name in data.get("accuracy", {}).items()
-        for name, figure in by_name.items()
+        for paper, name, figure in figures_of("accuracy")
     )
     quantity_figures = tuple(
         _quantities(paper, name, figure, data["styles"], files)
-        for paper, by_name in data.get("quantities", {}).items()
-        for name, figure in by_name.items()
+        for paper, name, figure in figures_of("quantities")
     )
     convergence = tuple(
         _convergence(paper, name, figure, experiments, files)
-        for paper, by_name in data.get("convergence", {}).items()
-        for name, figure in by_name.items()
+        for paper, name, figure in figures_of("convergence")
     )
     simulated = tuple(
-        _simulation(paper, name, figure, files)
-        for paper, by_name in data.get("simulation", {}).items()
-        for name, figure in by_name.items()
+        _simulation(paper, name, figure, files) for paper, name, figure in figures_of("simulation")
     )
     progress = tuple(
-        _progress(paper, name, figure, experiments, files)
-        for paper, by_name in data.get("progress", {}).items()
-        for name, figure in by_name.items()
+        _progress(paper, name, figure, experiments, files) for paper, name, figure in figures_of("progress")
     )
     return Settings(
         **data["paths"],

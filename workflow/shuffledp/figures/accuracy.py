@@ -8,9 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from shuffledp.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, style
-
-_BAND = 0.15  # opacity
+from shuffledp.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
 
 
 def draw_accuracy(
@@ -41,21 +39,7 @@ def draw_accuracy(
         for axis, (name, table) in zip(axes, panels.items(), strict=True):
             percent, spread = 100 * table["accuracy"], 100 * table["deviation"]
             for accountant, look in curves.items():
-                axis.plot(
-                    table[accountant],
-                    percent,
-                    color=look["color"],
-                    linestyle=LINES[look["line"]],
-                    label=look["label"],
-                )
-                axis.fill_between(
-                    table[accountant],
-                    percent - spread,
-                    percent + spread,
-                    color=look["color"],
-                    alpha=_BAND,
-                    linewidth=0,
-                )
+                draw_band(axis, table[accountant], percent, spread, look)
             axis.set_xscale(x_scale)
             if x_limit is not None:
                 axis.set_xlim(0 if x_scale == "linear" else None, x_limit)

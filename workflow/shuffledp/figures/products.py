@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from shuffledp.checkin import quantities as registry
 from shuffledp.config import (
     AccuracyFigure,
     Convergence,
+    Drawn,
     Figure,
     Progress,
     QuantityFigure,
@@ -22,6 +24,30 @@ from shuffledp.provenance import Product
 from shuffledp.training.experiment import SAMPLING, Experiment
 
 
+def _product(
+    settings: Settings, figure: Drawn, *, drawn_by: str, parameters: Mapping[str, Any], inputs: Sequence[str]
+) -> Product:
+    """Return a figure as a product: what a module of ``figures`` makes of tables."""
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters=parameters,
+        modules=(f"shuffledp.figures.{drawn_by}", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=inputs,
+    )
+
+
+def _about(figure: Drawn) -> dict[str, Any]:
+    """Return what every caption is told."""
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+    }
+
+
 def bounds(settings: Settings, figure: Figure) -> Product:
     """Return a figure of bounds as a product."""
     paths = {curve: f"{curve.stem(settings.results)}.csv" for curve in figure.drawn}
@@ -31,17 +57,16 @@ def bounds(settings: Settings, figure: Figure) -> Product:
     }
     for curve, path in paths.items():
         panels[curve.panel]["curves"].append([curve.accountant, path])
-    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
-    return Product(
-        record=f"{stem}.json",
+    return _product(
+        settings,
+        figure,
+        drawn_by="bounds",
         parameters={
             "panels": panels,
             "order": list(panels),
             "styles": figure.settings["styles"],
             "ratio": figure.settings["ratio"],
         },
-        modules=("shuffledp.figures.bounds", "shuffledp.tables"),
-        outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=tuple(paths.values()),
     )
 
@@ -67,7 +92,7 @@ def caption(figure: Figure) -> dict[str, Any]:
 
 
 def _described(figure: Figure | AccuracyFigure) -> dict[str, Any]:
-    """Return what all captions are told."""
+    """Return what captions with curves of accountants are told."""
     entries = []
     for accountant in figure.settings["curves"]:
         entry = accountants.get(accountant)
@@ -82,10 +107,7 @@ def _described(figure: Figure | AccuracyFigure) -> dict[str, Any]:
             }
         )
     return {
-        "paper": figure.paper,
-        "figure": figure.name,
-        "shows": figure.settings["shows"],
-        "choices": figure.settings["choices"],
+        **_about(figure),
         "curves": entries,
     }
 
@@ -103,12 +125,11 @@ def quantities(settings: Settings, figure: QuantityFigure) -> Product:
     }
     for curve in figure.curves:
         panels[curve.panel]["curves"].append([curve.quantity, f"{curve.stem(settings.results)}.csv"])
-    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
-    return Product(
-        record=f"{stem}.json",
+    return _product(
+        settings,
+        figure,
+        drawn_by="quantities",
         parameters={"panels": panels, "order": list(panels), "styles": figure.settings["styles"]},
-        modules=("shuffledp.figures.quantities", "shuffledp.tables"),
-        outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=tuple(f"{curve.stem(settings.results)}.csv" for curve in figure.curves),
     )
 
@@ -132,10 +153,7 @@ def quantities_caption(figure: QuantityFigure) -> dict[str, Any]:
     names = dict.fromkeys(curve.quantity for curve in figure.curves)
     entries = [registry.get(name) for name in names]
     return {
-        "paper": figure.paper,
-        "figure": figure.name,
-        "shows": figure.settings["shows"],
-        "choices": figure.settings["choices"],
+        **_about(figure),
         "panels": panels,
         "curves": [
             {"label": entry.label, "name": entry.name, "kind": entry.kind, "theorem": entry.theorem}
@@ -148,9 +166,10 @@ def quantities_caption(figure: QuantityFigure) -> dict[str, Any]:
 def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
     """Return a figure of accuracy against epsilon as a product."""
     paths = {panel.panel: f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
-    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
-    return Product(
-        record=f"{stem}.json",
+    return _product(
+        settings,
+        figure,
+        drawn_by="accuracy",
         parameters={
             "panels": [list(entry) for entry in paths.items()],
             "titles": {name: figure.settings["panels"][name]["title"] for name in paths},
@@ -158,8 +177,6 @@ def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
             "x_scale": figure.settings["x_scale"],
             "x_limit": figure.settings["x_limit"],
         },
-        modules=("shuffledp.figures.accuracy", "shuffledp.tables"),
-        outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=tuple(paths.values()),
     )
 
@@ -216,15 +233,14 @@ def progress(settings: Settings, figure: Progress) -> Product:
     """Return a figure of accuracy against rounds as a product."""
     runs = [list(line.experiment.runs(settings.results)) for line in figure.lines]
     lines = [[line.panel, dict(line.look), own] for line, own in zip(figure.lines, runs, strict=True)]
-    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
-    return Product(
-        record=f"{stem}.json",
+    return _product(
+        settings,
+        figure,
+        drawn_by="progress",
         parameters={
             "lines": lines,
             "titles": {line.panel: figure.settings["panels"][line.panel]["title"] for line in figure.lines},
         },
-        modules=("shuffledp.figures.progress", "shuffledp.tables"),
-        outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=tuple(dict.fromkeys(run for own in runs for run in own)),
     )
 
@@ -245,10 +261,7 @@ def progress_caption(settings: Settings, figure: Progress) -> dict[str, Any]:
         for line in figure.lines
     ]
     return {
-        "paper": figure.paper,
-        "figure": figure.name,
-        "shows": figure.settings["shows"],
-        "choices": figure.settings["choices"],
+        **_about(figure),
         "several": len({line.panel for line in figure.lines}) > 1,
         "lines": lines,
     }
@@ -258,9 +271,10 @@ def convergence(settings: Settings, figure: Convergence) -> Product:
     """Return a figure of excess risk as a product."""
     experiment = figure.experiment
     runs = experiment.runs(settings.results)
-    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
-    return Product(
-        record=f"{stem}.json",
+    return _product(
+        settings,
+        figure,
+        drawn_by="convergence",
         parameters={
             "runs": list(runs),
             "theorem": {
@@ -270,8 +284,6 @@ def convergence(settings: Settings, figure: Convergence) -> Product:
                 "diameter": experiment.diameter,
             },
         },
-        modules=("shuffledp.figures.convergence", "shuffledp.tables"),
-        outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=runs,
     )
 
@@ -293,10 +305,7 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
     words += [f"{key} = {short(value)}" for key, value in numbers.items()]
     digits = f", digits {' and '.join(map(str, experiment.digits))} alone" if experiment.digits else ""
     return {
-        "paper": figure.paper,
-        "figure": figure.name,
-        "shows": figure.settings["shows"],
-        "choices": figure.settings["choices"],
+        **_about(figure),
         "experiment": experiment.name,
         "setting": ", ".join(words),
         "rounds": experiment.rounds,
@@ -309,12 +318,11 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
 def simulation(settings: Settings, figure: SimulationFigure) -> Product:
     """Return a figure of Monte Carlo estimates as a product."""
     paths = tuple(f"{panel.stem(settings.results)}.csv" for panel in figure.panels)
-    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
-    return Product(
-        record=f"{stem}.json",
+    return _product(
+        settings,
+        figure,
+        drawn_by="simulation",
         parameters={"tables": list(paths)},
-        modules=("shuffledp.figures.simulation", "shuffledp.tables"),
-        outputs=(f"{stem}.pdf", f"{stem}.png"),
         inputs=paths,
     )
 
@@ -324,10 +332,7 @@ def simulation_caption(figure: SimulationFigure) -> dict[str, Any]:
     panel = figure.panels[0]
     clients = [one.n for one in figure.panels]
     return {
-        "paper": figure.paper,
-        "figure": figure.name,
-        "shows": figure.settings["shows"],
-        "choices": figure.settings["choices"],
+        **_about(figure),
         "clients": ", ".join(map(str, clients)),
         "largest": max(clients),
         "from": short(panel.eps[0]),

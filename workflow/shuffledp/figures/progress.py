@@ -8,10 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from shuffledp.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
 from shuffledp.histories import accuracies
-
-_BAND = 0.15  # opacity
 
 
 def draw_progress(
@@ -35,21 +33,7 @@ def draw_progress(
         for axis, (name, lines) in zip(axes, panels.items(), strict=True):
             for look, runs in lines:
                 rounds, mean, deviation = accuracies(runs)
-                axis.plot(
-                    rounds,
-                    100 * mean,
-                    color=look["color"],
-                    linestyle=LINES[look["line"]],
-                    label=look["label"],
-                )
-                axis.fill_between(
-                    rounds,
-                    100 * (mean - deviation),
-                    100 * (mean + deviation),
-                    color=look["color"],
-                    alpha=_BAND,
-                    linewidth=0,
-                )
+                draw_band(axis, rounds, 100 * mean, 100 * deviation, look)
             axis.set_title((f"({name}) " if len(panels) > 1 else "") + titles[name])
             axis.set_xlabel("rounds")
             axis.legend(loc="lower right")

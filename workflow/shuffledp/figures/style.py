@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from shuffledp import files
+from shuffledp.checks import FloatArray
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
 NARROWEST = 4.4  # inches, for the legend
@@ -25,6 +29,8 @@ LINES = {
     "dashdotdot": (0, (5, 1.5, 1, 1.5, 1, 1.5)),
     "finedots": (0, (1, 0.8)),
 }
+
+_BAND = 0.15  # opacity
 
 _STYLE = {
     "font.family": "DejaVu Sans",
@@ -66,6 +72,14 @@ def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
             figure.savefig(temporary, format="pdf", metadata=about)
         with files.replacing(png) as temporary:
             figure.savefig(temporary, format="png", metadata={"Software": None})
+
+
+def draw_band(
+    axis: Axes, x: ArrayLike, mean: FloatArray, deviation: FloatArray, look: Mapping[str, Any]
+) -> None:
+    """Draw a mean over seeds, and a band of one standard deviation to either side."""
+    axis.plot(x, mean, color=look["color"], linestyle=LINES[look["line"]], label=look["label"])
+    axis.fill_between(x, mean - deviation, mean + deviation, color=look["color"], alpha=_BAND, linewidth=0)
 
 
 def power_of_ten(value: float) -> str:

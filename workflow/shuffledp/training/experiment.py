@@ -251,8 +251,8 @@ class Experiment:
     @property
     def noise(self) -> float | None:
         """z of the gaussian randomiser, which adds N(0, z^2 C^2 I): as given, or the least with which it is
-        (eps0, delta0)-LDP (``profiles.gaussian.gaussian_noise``), two clipped gradients being 2 C apart at most. Ten
-        digits, rounded up. None for any other randomiser."""
+        (eps0, delta0)-LDP (``profiles.gaussian``), two clipped gradients being 2 C apart at most. Ten digits,
+        rounded up. None for any other randomiser."""
         if self.delta0 is None:
             return self.noise_multiplier
         least = 2 * gaussian_noise(eps=self.eps0, delta=self.delta0)
