@@ -134,3 +134,21 @@ def test_a_page_escapes_what_it_shows(root):
     assert "http" not in text
     with pytest.raises(jinja2.UndefinedError):
         pages.render(template, title="", about="", headings={"three": "3"}, rows=rows)
+
+
+def test_a_run_whose_digest_leaves_a_module_out_is_told_current(in_root, tmp_path):
+    """The record keeps which: the digest would be another with it."""
+    module = "shuffledp.utility"
+    product = provenance.Product(
+        record=str(tmp_path / "one.json"),
+        parameters={},
+        modules=(module,),
+        outputs=(str(tmp_path / "one.csv"),),
+        without=("shuffledp.checks",),
+    )
+    (tmp_path / "one.csv").write_text("a\n1\n")
+    provenance.record(provenance.stage(product, tmp_path / "requests"))
+    record = json.loads((tmp_path / "one.json").read_text())
+    assert record["request"] == product.request()
+    assert record["request"]["code"] != provenance.code_digest((module,))
+    assert described(record, name="one.json")["current"] == "yes"

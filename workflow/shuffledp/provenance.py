@@ -27,6 +27,7 @@ from typing import Any
 from shuffledp import files
 
 PACKAGE = "shuffledp"
+_REQUESTED = ("parameters", "modules", "without", "code")
 
 
 def _source(module: str) -> Path | None:
@@ -136,6 +137,11 @@ def code_digest(modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     return digest.hexdigest()[:16]
 
 
+def digest_of(request: Mapping[str, Any]) -> str:
+    """Return the digest, of the code as it is now, of what a request or the one in a record names."""
+    return code_digest(tuple(request["modules"]), tuple(request.get("without", ())))
+
+
 @dataclass(frozen=True)
 class Product:
     """Something the workflow makes.
@@ -157,12 +163,11 @@ class Product:
     without: Sequence[str] = field(default=())
 
     def request(self) -> dict[str, Any]:
-        """Return what the product is made on: parameters, modules and the digest of their code."""
-        return {
-            "parameters": dict(self.parameters),
-            "modules": list(self.modules),
-            "code": code_digest(tuple(self.modules), tuple(self.without)),
-        }
+        """Return what the product is made on: parameters, modules, and the digest of those that count."""
+        asked = {"parameters": dict(self.parameters), "modules": list(self.modules)}
+        if self.without:
+            asked["without"] = list(self.without)
+        return {**asked, "code": digest_of(asked)}
 
     def is_current(self) -> bool:
         """Return whether outputs and record are there and match the request, the inputs and each other."""
@@ -228,7 +233,7 @@ def record(request_path: Path | str, *, environment: Mapping[str, Any] | None = 
     """
     request = files.read_json(request_path)
     content = {
-        "request": {key: request[key] for key in ("parameters", "modules", "code")},
+        "request": {key: request[key] for key in _REQUESTED if key in request},
         "inputs": checksums(request["inputs"]),
         "outputs": checksums(request["outputs"]),
     }

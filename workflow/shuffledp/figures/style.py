@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from shuffledp import files
-from shuffledp.checks import FloatArray
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
 NARROWEST = 4.4  # inches, for the legend
@@ -75,9 +75,10 @@ def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
 
 
 def draw_band(
-    axis: Axes, x: ArrayLike, mean: FloatArray, deviation: FloatArray, look: Mapping[str, Any]
+    axis: Axes, x: ArrayLike, mean: ArrayLike, deviation: ArrayLike, look: Mapping[str, Any]
 ) -> None:
     """Draw a mean over seeds, and a band of one standard deviation to either side."""
+    mean, deviation = np.asarray(mean), np.asarray(deviation)
     axis.plot(x, mean, color=look["color"], linestyle=LINES[look["line"]], label=look["label"])
     axis.fill_between(x, mean - deviation, mean + deviation, color=look["color"], alpha=_BAND, linewidth=0)
 

@@ -36,7 +36,7 @@ def described(record: Mapping[str, Any], *, name: str) -> dict[str, str]:
         neither versions nor times.
     """
     request, environment = record["request"], record.get("environment", {})
-    same = request["code"] == provenance.code_digest(tuple(request["modules"]))
+    same = request["code"] == provenance.digest_of(request)
     versions = {"python": environment["python"], **environment["versions"]} if environment else {}
     device = environment.get("device", {})
     git = environment.get("git") or {}
