@@ -196,7 +196,8 @@ def worst_eps(pairs, delta):
     for p, q in pairs:
         for a, b in ((p, q), (q, p)):
             outcomes = sorted(((a[one] / b[one], a[one], b[one]) for one in a), reverse=True)
-            worst = max(worst, smallest_eps(outcomes, delta))
+            numbers = (tuple(number(value) for value in outcome) for outcome in outcomes)
+            worst = max(worst, smallest_eps(numbers, delta))
     return worst
 
 
