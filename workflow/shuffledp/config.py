@@ -187,6 +187,8 @@ class Settings:
     convergence: tuple[Convergence, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     data_root: str | None = None
+    device: str = "auto"
+    batch_seeds: bool = False
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -351,6 +353,8 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         convergence=convergence,
         experiments=experiments,
         data_root=root,
+        device=training.get("device", "auto"),
+        batch_seeds=training.get("batch_seeds", False),
     )
 
 

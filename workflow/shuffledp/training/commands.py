@@ -22,6 +22,32 @@ def checkpoint_of(product_path: Path | str) -> Path:
     return Path(CHECKPOINTS) / f"{folder}-{path.stem}.pt"
 
 
+def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
+    """Make runs of one experiment that were asked for, one after the other, on data that are loaded once.
+
+    Args:
+        requests: of the runs, as ``provenance.stage`` wrote them.
+        name: the experiment's.
+        on: device to compute on.
+        root: folder of the data; None for the default.
+    """
+    data = None
+    for path in requests:
+        request = files.read_json(path)
+        experiment = Experiment.from_parameters(name, request["parameters"])
+        if data is None:
+            data = runs.load(experiment, root=root, on=on)
+        label = f"{name} seed {request['parameters']['seed']}"
+        runs.make(
+            path,
+            name=name,
+            checkpoint=checkpoint_of(request["outputs"][0]),
+            data=data,
+            on=on,
+            report=progress.lines(label, epochs=experiment.total_epochs),
+        )
+
+
 def train(
     experiment: Experiment,
     *,
