@@ -26,7 +26,7 @@ TEMPLATES = Path(workflow.basedir) / "workflow/report"
 # Where trained results are shared between checkouts, with --cache train; for Snakemake under a name of its own.
 CACHE = os.environ.get("SHUFFLEDP_CACHE")
 if CACHE:
-    os.environ["SNAKEMAKE_OUTPUT_CACHE"] = os.path.abspath(os.path.expanduser(CACHE))
+    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=os.path.abspath(os.path.expanduser(CACHE)))
 
 CATALOGUE = provenance.Catalogue(".snakemake/requests")
 for curve in SETTINGS.curves:
