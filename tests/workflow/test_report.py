@@ -148,7 +148,7 @@ def test_the_report_has_every_figure_and_table(browser, reported, tmp_path):
     for path, result in found["found"].items():
         assert result["shown"], path
         assert result["caption"], path
-        assert result["words"] > 100, path
+        assert result["words"] > 50, path
         if path in drawn:
             assert min(result["size"]) > 300, path
     papers = {path.split("/")[2] for path in drawn}

@@ -17,6 +17,40 @@ rule fetch_mnist:
         "../scripts/fetch_mnist.py"
 
 
+rule train:
+    input:
+        requests=[request(f"{TRAININGS}/{{experiment}}/seed{{seed}}.json")],
+        data=data_of,
+    output:
+        multiext(
+            f"{TRAININGS}/{{experiment}}/seed{{seed}}",
+            history=".csv",
+            record=".json",
+        ),
+    log:
+        f"{LOGS}/train/{{experiment}}/seed{{seed}}.log",
+    # No benchmark, which excludes a cache; the table has the seconds. The request says which code it is, and the
+    # record versions and device.
+    cache: "omit-software" if CACHE else False
+    conda:
+        ENVIRONMENT
+    # The networks are too small for more threads to pay; more runs at once do.
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=240,
+        # Where training.device leaves it open: --set-resources train:gpu=1
+        gpu=1 if SETTINGS.device == "cuda" else 0,
+    params:
+        experiment=lambda wildcards: wildcards.experiment,
+        root=SETTINGS.data_root,
+        device=SETTINGS.device,
+    message:
+        "Training {wildcards.experiment}, seed {wildcards.seed}."
+    script:
+        "../scripts/train.py"
+
+
 if SETTINGS.batch_seeds:
     for experiment in SETTINGS.experiments:
         # What is there and up to date is no part of the job, so that it is not lost if the job starts again.
@@ -55,40 +89,8 @@ if SETTINGS.batch_seeds:
             script:
                 "../scripts/train.py"
 
-else:
-
-    rule train:
-        input:
-            requests=[request(f"{TRAININGS}/{{experiment}}/seed{{seed}}.json")],
-            data=data_of,
-        output:
-            multiext(
-                f"{TRAININGS}/{{experiment}}/seed{{seed}}",
-                history=".csv",
-                record=".json",
-            ),
-        log:
-            f"{LOGS}/train/{{experiment}}/seed{{seed}}.log",
-        # No benchmark, which excludes a cache; the table has the seconds. The request says which code it is, and the
-        # record versions and device.
-        cache: "omit-software" if CACHE else False
-        conda:
-            ENVIRONMENT
-        # The networks are too small for more threads to pay; more runs at once do.
-        threads: 1
-        resources:
-            mem_mb=3000,
-            runtime=240,
-            # Where training.device leaves it open: --set-resources train:gpu=1
-            gpu=1 if SETTINGS.device == "cuda" else 0,
-        params:
-            experiment=lambda wildcards: wildcards.experiment,
-            root=SETTINGS.data_root,
-            device=SETTINGS.device,
-        message:
-            "Training {wildcards.experiment}, seed {wildcards.seed}."
-        script:
-            "../scripts/train.py"
+        # The other rule is left what is there, which no job has to make.
+        workflow.ruleorder(f"train_{experiment.name.replace('-', '_')}", "train")
 
 
 rule all_trainings:
