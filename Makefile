@@ -9,9 +9,9 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # A folder that checkouts share trained results through.
 TRAIN := $(SNAKEMAKE) all_trainings $(if $(SHUFFLEDP_CACHE),--cache train)
 # Rules that draw; `make figures` runs them even if the figures are up to date.
-DRAWING := plot_bounds plot_accuracy plot_convergence
+DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress plot_simulation plot_quantities
 # Rules that time, each into the table of its name.
-TIMING := benchmark_accountants benchmark_numerical_accounting
+TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_shuffled_gaussian
 # Training too where a target that brings torch was made before.
 TIMING += $(if $(wildcard $(VENV)/.with-train $(VENV)/.with-test),benchmark_training)
 

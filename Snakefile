@@ -28,6 +28,8 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/accuracy.smk"
 include: "workflow/rules/convergence.smk"
+include: "workflow/rules/simulation.smk"
+include: "workflow/rules/progress.smk"
 include: "workflow/rules/ledger.smk"
 include: "workflow/rules/documentation.smk"
 include: "workflow/rules/report.smk"
@@ -38,6 +40,7 @@ rule all:
     default_target: True
     input:
         rules.all_bounds.input,
+        rules.all_simulations.input,
         rules.all_figures.input,
         rules.all_claims.input,
         rules.document_config.output.page,

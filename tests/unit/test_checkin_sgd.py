@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -246,6 +248,112 @@ def test_check_in_learns_as_well_as_sampling_of_its_mean_size():
     assert ends["shuffled-check-in"].mean() > 0.3, "it learns, where guessing has a tenth"
     noise = math.sqrt(sum(each.var(ddof=1) / each.size for each in ends.values()))
     assert abs(np.diff([each.mean() for each in ends.values()])[0]) < 4 * noise
+
+
+FEDERATED = {
+    "n": 10_000_000,
+    "rate": 1e-5,
+    "bootstrap": True,
+    "epoch_rounds": 5,
+    "randomizer": "gaussian",
+    "eps0": 8.0,
+    "delta0": 1e7**-1.5,
+}
+DISTRIBUTED = {"rate": 0.05, "randomizer": "gaussian", "eps0": None, "noise_multiplier": 0.5}
+
+
+@pytest.mark.parametrize("changes", [{}, FEDERATED, DISTRIBUTED], ids=["ldp", "federated", "distributed"])
+def test_the_algorithms_of_liew2022(changes, tmp_path):
+    """A smoke run of each, stopped and taken up, with the counts of its rounds."""
+    setting = experiment("shuffled-check-in", **{"epochs": (2, 1), **changes})
+    loaded = runs.load(setting, root=None, on=runs.device("cpu"))
+    whole = runs.train(setting, seed=0, data=loaded)
+    assert len(whole) == 3
+    assert whole[-1]["messages"] == pytest.approx(setting.n * setting.rate * setting.rounds, rel=0.3)
+
+    def stop(row):
+        if row["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    checkpoint = tmp_path / "run.pt"
+    with pytest.raises(KeyboardInterrupt):
+        runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint, report=stop)
+    resumed = runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint)
+    kept = [name for name in whole[0] if name != "seconds"]
+    assert set(runs.COUNTS) < set(kept)
+    assert [[row[key] for key in kept] for row in resumed] == [[row[key] for key in kept] for row in whole]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "changes", "counted"),
+    [
+        ("shuffled-check-in", {"rate": 1e-3, "epoch_rounds": 40}, "skipped"),
+        ("fixed-window", {"slots": 100, "participation": 0.1}, "dummies"),
+    ],
+)
+def test_rounds_without_anybody_are_counted_in_the_table(protocol, changes, counted):
+    setting = experiment(protocol, epochs=(1, 1), **changes)
+    loaded = runs.load(setting, root=None, on=runs.device("cpu"))
+    rows = runs.train(setting, seed=0, data=loaded)
+    empty = np.cumsum([setting.who(0).round(index).checked_in.size == 0 for index in range(setting.rounds)])
+    half = setting.rounds_per_epoch
+    assert [row[counted] for row in rows] == [empty[half - 1], empty[-1]]
+    assert empty[-1] > 5
+    other = {"skipped": "dummies", "dummies": "skipped"}[counted]
+    assert [row[other] for row in rows] == [0, 0]
+
+
+def test_clients_of_a_population_hold_its_images():
+    of = protocols.ShuffledCheckIn(n=1000, rate=0.02, seed=4)
+    run = begin(CheckInSgd, "none", None, protocol=of, holds=lambda clients: clients % N)
+    images, labels = data()
+    who = torch.from_numpy(of.round(0).participants % N)
+    theta = run.parameters.clone().requires_grad_()
+    loss = functional.cross_entropy(
+        functional.linear(images[who].flatten(1), theta[:48].view(3, 16), theta[48:]), labels[who]
+    )
+    (gradient,) = torch.autograd.grad(loss, theta)
+    run.round(0, rate=0.4)
+    torch.testing.assert_close(run.parameters, theta.detach() - 0.4 * gradient)
+
+
+IN_A_PROCESS = """
+import resource
+import torch
+from shuffledp.training import runs
+from shuffledp.training.experiment import Experiment
+
+torch.set_num_threads(1)
+setting = Experiment(**{setting})
+images = torch.rand(60_000, 1, 28, 28)
+labels = torch.randint(10, (60_000,))
+data = runs.Data(images, labels, images[:100], labels[:100])
+(row,) = runs.train(setting, seed=0, data=data)
+print(row["messages"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_ten_million_clients_take_less_than_a_gigabyte():
+    setting = {
+        **SETTING,
+        **FEDERATED,
+        "model": "mnist_cnn_32",
+        "protocol": "shuffled-check-in",
+        "rate": 1e-4,
+        "epoch_rounds": 3,
+        "epochs": (1,),
+        "learning_rates": (0.1,),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_PROCESS.replace("{setting}", repr(setting))],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    messages, kilobytes = map(int, done.stdout.split())
+    assert 2500 < messages < 3500
+    # torch and 60,000 images take most of it, and up to a fifth more on a loaded machine
+    assert kilobytes < 1_500_000
 
 
 def test_an_epoch_in_which_nobody_comes_has_no_loss():

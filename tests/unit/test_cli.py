@@ -44,6 +44,7 @@ LISTED = [
 ]
 KRR = {"--clients": "1000", "--categories": "4", "--gamma": "0.25", "--rounds": "4"}
 OF_KRR = ("--protocol", "shuffle", "--mechanism", "krr")
+GAUSSIAN = {"--clients": "7", "--sigma": "2", "--rounds": "2"}
 HEAVY = {"numpy", "scipy", "pandas", "torch", "rich"}
 
 
@@ -322,7 +323,19 @@ def test_another_system_by_its_names_or_by_its_accountant():
     assert "epsilon in [" not in shown("epsilon", *words(KRR), "--delta", "1e-6", *OF_KRR)
 
 
+def test_a_mechanism_that_one_protocol_has_needs_no_protocol():
+    command = ("epsilon", *words(GAUSSIAN), "--delta", "1e-5", "--mechanism", "gaussian")
+    alone = as_json(*command)
+    assert alone == as_json(*command, "--protocol", "shuffle")
+    assert alone["setting"] == {"n": 7, "sigma": 2, "rounds": 2, "delta": 1e-5}
+    names = {"lower": "shuffled-gaussian-pair", "upper": "gaussian-unshuffled"}
+    assert alone["bracket"]["names"] == names
+
+
 def test_the_default_accountant_is_the_systems():
+    assert as_json("delta", *words(GAUSSIAN), "--eps", "1", "--mechanism", "gaussian")["accountant"][
+        "name"
+    ] == ("gaussian-unshuffled")
     assert as_json("delta", *words(KRR), "--eps", "1", *OF_KRR)["accountant"]["name"] == "krr-weak"
     assert as_json("delta", *words(DELTA))["accountant"]["name"] == "clones-pld"
 
@@ -371,6 +384,14 @@ def test_every_variable_has_its_option(names):
         (
             (*words(KRR), "--delta", "1e-6", "--eps0", "2", *OF_KRR),
             "--eps0 has no meaning for protocol shuffle with mechanism krr",
+        ),
+        (
+            (*words(GAUSSIAN), "--delta", "1e-6", "--mechanism", "gaussian", "--sigma", "0.01"),
+            "sigma must be a finite number >= 0.1, got 0.01",
+        ),
+        (
+            ("--clients", "7", "--rounds", "2", "--delta", "1e-6", "--mechanism", "gaussian"),
+            "--sigma is needed for protocol shuffle with mechanism gaussian, which takes --clients, --sigma",
         ),
         ((*words(EPSILON), "--gamma", "1"), "--gamma must be a number in (0, 1), got '1'"),
         ((*words(EPSILON), "--categories", "1"), "--categories must be a whole number >= 2"),

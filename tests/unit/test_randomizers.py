@@ -50,7 +50,19 @@ def test_mean_and_second_moment(name, dimension, share):
     assert close(spread, randomizer.variance - saved)
 
 
-@pytest.mark.parametrize("name", registry.NAMES)
+def test_sums_of_gaussian_messages_have_their_law():
+    randomizer = make("gaussian", 3)
+    x = randomizer.clip_(torch.randn(5, 3, generator=generator(1)))
+    source, sums = generator(2), torch.zeros(DRAWS, 3, dtype=torch.float64)
+    for row in sums:
+        randomizer.add(row, x, generator=source)
+    assert close(sums, x.double().sum(0))
+    across = sums - x.double().sum(0)
+    variances = torch.einsum("ni,nj->nij", across, across)
+    assert close(variances, 5 * randomizer.deviation**2 * torch.eye(3))
+
+
+@pytest.mark.parametrize("name", registry.PURE)
 def test_sums_are_sums_of_messages(name):
     randomizer = make(name, 7)
     x = randomizer.clip_(torch.randn(6, 7, generator=generator(1)))

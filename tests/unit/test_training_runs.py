@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shuffledp import config, files
+from shuffledp import config, files, provenance
+from shuffledp.accountants import systems
+from shuffledp.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
@@ -55,7 +57,13 @@ def test_an_experiment_counts_its_rounds():
         ({"randomizer": "none", "clip": "none"}, "takes no clip_norm"),
         ({"eps0": None}, "needs eps0"),
         ({"eps0": 0.0}, "eps0 must be"),
-        ({"randomizer": "gaussian", "clip": "norm"}, "takes no eps0"),
+        ({"randomizer": "gaussian", "clip": "norm"}, "needs delta0"),
+        ({"randomizer": "gaussian", "clip": "norm", "eps0": None}, "needs noise_multiplier"),
+        ({"delta0": 0.1}, "takes no delta0"),
+        ({"randomizer": "gaussian", "clip": "norm", "delta0": 1.5}, "delta0 must lie in"),
+        ({"epoch_rounds": 0}, "epoch_rounds must be"),
+        ({"bootstrap": True}, "bootstrap is for check-in protocols alone"),
+        ({"bootstrap": 1}, "bootstrap must be true or false"),
         ({"epochs": (1,)}, "epochs and learning_rates"),
         ({"epochs": (0, 1)}, "epochs must be"),
         ({"aggregate": "clt"}, "aggregate 'clt' is for l2 randomisers"),
@@ -111,6 +119,39 @@ def test_protocols_set_the_length_of_an_epoch(changes, k, rounds):
     assert found.product("results", 0).modules[0] == "shuffledp.training.checkin_sgd"
 
 
+GAUSSIAN = {"randomizer": "gaussian", "clip": "norm", "eps0": 2.0, "delta0": 1e-5}
+
+
+def test_noise_is_calibrated_to_the_distance_of_two_clipped_gradients():
+    found = experiment(**GAUSSIAN)
+    # the least noise for a distance of 1 is 1.9938124 (mpmath); two gradients are 2 C apart
+    assert found.noise == pytest.approx(2 * 1.993812445, rel=1e-8)
+    assert gaussian_delta(eps=2.0, noise=found.noise / 2) < 1e-5
+    assert found.noise == float(f"{found.noise:.10g}")
+    request = found.parameters(0)
+    assert request["noise_multiplier"] == found.noise
+    assert Experiment.from_parameters("tiny", request) == found
+    given = experiment(randomizer="gaussian", clip="norm", eps0=None, noise_multiplier=0.7)
+    assert given.noise == 0.7
+    assert experiment().noise is None
+
+
+def test_an_epoch_may_have_rounds_of_its_own():
+    found = experiment(epoch_rounds=4)
+    assert (found.rounds_per_epoch, found.rounds) == (4, 12)
+    assert [found.step(index) for index in (3, 4)] == [0.3, 0.1]
+    assert Experiment.from_parameters("tiny", found.parameters(0)) == found
+
+
+def test_checks_of_arguments_make_no_run_of_a_check_in_protocol_stale():
+    plain = experiment().product("results", 0)
+    other = experiment(k=None, protocol="shuffled-check-in", rate=0.1, bootstrap=True).product("results", 0)
+    assert "shuffledp.checks" in provenance.modules_behind(other.modules)
+    assert "shuffledp.training.population" in other.modules
+    assert other.request()["code"] != provenance.code_digest(tuple(other.modules))
+    assert plain.request()["code"] == provenance.code_digest(tuple(plain.modules))
+
+
 def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
     """A digest that changes here costs hours of training. If that is meant, write the new one down."""
     expected = {
@@ -119,7 +160,7 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
         "girgis2021-fig6-hemisphere": "8e67319967d07fc3",
         "girgis2021-fig6-privunit": "1a7a9bc5d9870349",
         "girgis2021-nonprivate": "4d28482e76c196ab",
-        "girgis2021-theorem3": "00a8f00f6a2a0cc3",
+        "girgis2021-theorem3": "41261bfbdc128603",
     }
     requests = {entry.name: entry.product("results", 0).request() for entry in shipped.experiments}
     assert {name: requests[name]["code"] for name in expected} == expected
@@ -129,12 +170,63 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
         assert files.read_json(record)["request"] == requests[record.parent.name]
 
 
+@pytest.mark.parametrize(
+    ("changes", "system", "setting"),
+    [
+        ({}, ("subsampled-shuffle", "ldp"), {"n": 600, "k": 100, "eps0": 1.5, "delta": 1e-5}),
+        (
+            {"protocol": "shuffled-check-in", "rate": 0.1, "k": None},
+            ("shuffled-check-in", "ldp"),
+            {"n": 600, "rate": 0.1, "eps0": 1.5, "delta": 1e-5},
+        ),
+        (
+            {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN},
+            ("shuffled-check-in", "approximate-ldp"),
+            {"n": 600, "rate": 0.1, "eps0": 2.0, "delta0": 1e-5, "delta": 1e-5},
+        ),
+        (
+            {
+                **{"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN},
+                **{"eps0": None, "delta0": None, "noise_multiplier": 1.3},
+            },
+            ("distributed-check-in", "gaussian"),
+            {"n": 600, "rate": 0.1, "sigma": 0.65, "delta": 1e-5},
+        ),
+    ],
+)
+def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
+    found, variables = experiment(delta=1e-5, **changes).accounting
+    assert (found, variables) == (system, setting)
+    assert set(systems.get(*found).variables) == set(setting) - {"delta"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"delta": None},
+        {"protocol": "fixed-window", "slots": 10, "k": None},
+        GAUSSIAN,
+        {"randomizer": "none", "clip": "none", "clip_norm": None, "eps0": None},
+    ],
+)
+def test_what_no_system_accounts_for_by_rounds(changes):
+    assert experiment(**{"delta": 1e-5, **changes}).accounting is None
+
+
 def test_runs_of_other_protocols_are_not_accounted_for_as_sampling(root, tmp_path):
     layer = tmp_path / "layer.yaml"
     layer.write_text(
         "training: {experiments: {girgis2021-fig3: {protocol: shuffled-check-in, rate: 0.1, k: 6000}}}\n"
     )
-    with pytest.raises(ValueError, match=r"one with eps0, delta and protocol 'subsampled-shuffle' .*fig3'"):
+    with pytest.raises(
+        ValueError, match=r"'girgis2021-upper' is for subsampled-shuffle .* shuffled-check-in"
+    ):
+        config.load([root / "config/config.yaml", layer])
+    layer.write_text(
+        "progress: {liew2022: {fig3b: {panels: {a: {lines: [\n{experiment: none, label: l, "
+        "color: '#000000', line: solid}]}}}}}\n"
+    )
+    with pytest.raises(ValueError, match=r"one of training.experiments .* got 'none' .*layer.yaml line 2"):
         config.load([root / "config/config.yaml", layer])
 
 
@@ -244,6 +336,11 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
     checkpoint.write_bytes(b"PK half a file")
     with pytest.raises(ValueError, match=r"run\.pt is no checkpoint .*delete it"):
         module.train(setting, seed=0, data=data, checkpoint=checkpoint)
+    torch = pytest.importorskip("torch")
+    for content in ([1, 2], {"identity": "", "state": {}}):
+        torch.save(content, checkpoint)
+        with pytest.raises(ValueError, match=r"run\.pt is no checkpoint .*delete it"):
+            module.train(setting, seed=0, data=data, checkpoint=checkpoint)
 
 
 def test_excess_risk_is_a_column_of_runs_by_theorem_3(tmp_path):

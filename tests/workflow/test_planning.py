@@ -84,7 +84,7 @@ def test_looks_recompute_nothing(clone):
         for path in (clone.path / "figures").glob("*/*.json")
         if "girgis2021-upper" in path.read_text()
     }
-    assert len(records) == 7
+    assert len(records) == 8
     assert clone.pending() == {name for record in records for name in with_record(record, records[record])}
 
 
@@ -131,7 +131,9 @@ def test_one_figure_is_drawn_again_from_what_is_cached(clone, shipped):
     assert run.jobs == {"plot_bounds": 1}
     joined = len(list((clone.path / "results").rglob("privacy_utility.csv")))
     assert joined > 0
-    # the curves, what is joined from training runs, and the ledger
-    assert f"results: {len(shipped.curves) + joined + 1} taken from the cache, 0 made now" in run.stdout
+    # the curves, what is joined from training runs, Monte Carlo, and the ledger
+    quantities = sum(len(figure.curves) for figure in shipped.quantities)
+    kept = len(shipped.curves) + quantities + joined + len(shipped.simulations) + 1
+    assert f"results: {kept} taken from the cache, 0 made now" in run.stdout
     assert {name: (clone.path / name).read_bytes() for name in names} == before
     assert clone.changed() == set()

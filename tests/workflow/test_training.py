@@ -7,7 +7,7 @@ import time
 import pytest
 
 from shuffledp import config, files, provenance, tables
-from shuffledp.training.experiment import THEOREM3
+from shuffledp.training.experiment import SAMPLING, THEOREM3
 
 from .clone import SMOKE
 
@@ -41,7 +41,12 @@ def untrained(clone):
 def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
     clone = untrained
     for arguments in ((), ("all_figures", "--forcerun", "plot_bounds")):
-        assert not clone.plan(*arguments).jobs.keys() & {"train", "fetch_mnist", "plot_convergence"}
+        assert not clone.plan(*arguments).jobs.keys() & {
+            "train",
+            "fetch_mnist",
+            "plot_convergence",
+            "plot_progress",
+        }
     asked = clone.plan("all_trainings").jobs
     assert asked == {"fetch_mnist": 1, "train": sum(entry.seeds for entry in shipped.experiments)}
     assert clone.plan("results/training/girgis2021-nonprivate/seed0.csv").jobs == {
@@ -57,6 +62,15 @@ def test_results_that_are_there_plan_nothing(trained):
     files.write_json(clone.path / "resources/mnist.json", {})
     os.utime(clone.path / "resources/mnist.json", (time.time() + 60,) * 2)
     assert clone.plan("all_trainings").jobs == {}
+
+
+def test_only_the_run_that_is_missing_is_planned(trained):
+    """Its data has to be fetched first, which makes no other run old."""
+    clone, runs = trained
+    (clone.path / "resources/mnist.json").unlink(missing_ok=True)
+    history = clone.path / runs[-1].outputs[0]
+    history.unlink()
+    assert clone.plan("all_trainings").jobs == {"fetch_mnist": 1, "train": 1}
 
 
 def test_an_edit_of_code_plans_the_runs_behind_it_and_only_if_asked(trained):
@@ -85,8 +99,9 @@ def test_smoke_training(clone, root):
     for experiment in settings.experiments:
         (product,) = settings.trainings(experiment)
         table = tables.read_table(clone.path / product.outputs[0])
-        excess = [EXCESS] if experiment.schedule == THEOREM3 else []
-        assert table.columns.tolist() == COLUMNS + excess
+        more = [EXCESS] if experiment.schedule == THEOREM3 else []
+        more += [] if experiment.protocol == SAMPLING else ["skipped", "dummies", "messages"]
+        assert table.columns.tolist() == COLUMNS + more
         assert table["epoch"].tolist() == list(range(1, experiment.total_epochs + 1))
         assert table["round"].iloc[-1] == experiment.rounds
         assert f"{experiment.name} seed 0: epoch {experiment.total_epochs}/" in run.stderr
@@ -98,6 +113,7 @@ def test_smoke_training(clone, root):
     assert not list((clone.path / "resources/checkpoints").glob("*")), "kept only while a run is under way"
     # what is trained is drawn with the other figures
     assert clone.plan("all_figures", *SMOKE).jobs["plot_convergence"] == len(settings.convergence)
+    assert clone.plan("all_figures", *SMOKE).jobs["plot_progress"] == len(settings.progress)
     figure = "figures/smoke/girgis2021/theorem3"
     drawn = clone.run("--cores", "1", f"{figure}.pdf", *SMOKE)
     assert drawn.status == 0, drawn.output

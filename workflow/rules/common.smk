@@ -46,6 +46,12 @@ for figure in SETTINGS.trained:
     CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
 for figure in SETTINGS.converged:
     CATALOGUE.add("figures", figure_products.convergence(SETTINGS, figure))
+for simulation in SETTINGS.simulations:
+    CATALOGUE.add("results", simulation.product(RESULTS))
+for figure in SETTINGS.simulation:
+    CATALOGUE.add("figures", figure_products.simulation(SETTINGS, figure))
+for figure in SETTINGS.progressed:
+    CATALOGUE.add("figures", figure_products.progress(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
@@ -88,6 +94,11 @@ wildcard_constraints:
     accuracy_panel=one_of(panel.panel for figure in SETTINGS.trained for panel in figure.panels),
     convergence_paper=papers(SETTINGS.convergence),
     convergence_figure=one_of(figure.name for figure in SETTINGS.convergence),
+    simulation_paper=papers(SETTINGS.simulation),
+    simulation_figure=one_of(figure.name for figure in SETTINGS.simulation),
+    clients=one_of(str(panel.n) for panel in SETTINGS.simulations),
+    progress_paper=papers(SETTINGS.progressed),
+    progress_figure=one_of(figure.name for figure in SETTINGS.progressed),
     experiment=one_of(experiment.name for experiment in SETTINGS.experiments),
     seed=one_of(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -117,6 +128,18 @@ def data_of(wildcards):
 
 def data_for(experiment):
     return ancient(MNIST) if experiment.data == "mnist" else []
+
+
+def trainings_left():
+    """The runs to ask for: only what is not current, as fetching the data for one would make all others again;
+    if everything is, all of them, so that there is nothing to do."""
+    every = [
+        path
+        for experiment in SETTINGS.experiments
+        for run in SETTINGS.trainings(experiment)
+        for path in run.outputs
+    ]
+    return [path for path in every if not CATALOGUE.is_current(path)] or every
 
 
 def figure_of(wildcards):
@@ -171,6 +194,31 @@ def converged_runs(wildcards):
 
 def convergence_caption_of(wildcards):
     return figure_products.convergence_caption(SETTINGS, convergence_figure_of(wildcards))
+
+
+def simulation_figure_of(wildcards):
+    return SETTINGS.simulation_figure(wildcards.simulation_paper, wildcards.simulation_figure)
+
+
+def simulated_tables(wildcards):
+    return cached([f"{panel.stem(RESULTS)}.csv" for panel in simulation_figure_of(wildcards).panels])
+
+
+def simulation_caption_of(wildcards):
+    return figure_products.simulation_caption(simulation_figure_of(wildcards))
+
+
+def progress_figure_of(wildcards):
+    return SETTINGS.progress_figure(wildcards.progress_paper, wildcards.progress_figure)
+
+
+def progressed_runs(wildcards):
+    lines = progress_figure_of(wildcards).lines
+    return cached(list(dict.fromkeys(run for line in lines for run in line.experiment.runs(RESULTS))))
+
+
+def progress_caption_of(wildcards):
+    return figure_products.progress_caption(SETTINGS, progress_figure_of(wildcards))
 
 
 def summary():

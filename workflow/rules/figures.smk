@@ -55,7 +55,14 @@ rule all_figures:
     input:
         [
             f"{FIGURES}/{figure.paper}/{figure.name}.{form}"
-            for figure in (*SETTINGS.bounds, *SETTINGS.quantities, *SETTINGS.trained, *SETTINGS.converged)
+            for figure in (
+                *SETTINGS.bounds,
+                *SETTINGS.quantities,
+                *SETTINGS.simulation,
+                *SETTINGS.trained,
+                *SETTINGS.converged,
+                *SETTINGS.progressed,
+            )
             for form in ("pdf", "png")
         ],
         rules.render_gallery.output.page,

@@ -95,10 +95,5 @@ if SETTINGS.batch_seeds:
 
 rule all_trainings:
     input:
-        [
-            path
-            for experiment in SETTINGS.experiments
-            for run in SETTINGS.trainings(experiment)
-            for path in run.outputs
-        ],
+        trainings_left(),
     localrule: True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,7 +123,8 @@ Mechanism = Annotated[
     typer.Option(
         "--mechanism",
         metavar="NAME",
-        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp.",
+        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp (all but ldp with "
+        "protocol shuffle if none is named).",
     ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
@@ -179,8 +181,9 @@ def epsilon(
     """Print epsilon by every accountant.
 
     The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
-    worst eps0-LDP randomiser. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds
-    marked renyi speak of Renyi accounting only and take no part in the interval.
+    worst eps0-LDP randomiser, or, where the mechanism is given, for the worst data sets. Upper bounds are
+    shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
+    accounting only and take no part in the interval.
     """
     given = {
         "n": clients,
@@ -405,8 +408,10 @@ def train(
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
     extras.need("torch", extra="training")
-    from shuffledp.training import commands
+    from shuffledp.training import commands, datasets
 
+    if data is not None:  # what the command line names goes before the environment
+        os.environ.pop(datasets.VARIABLE, None)
     commands.train(
         chosen,
         seeds=wanted,
@@ -475,6 +480,10 @@ def _system(protocol: str | None, mechanism: str | None, accountant: str | None)
     from shuffledp.accountants import systems
 
     meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
+    if protocol is None and accountant is None and mechanism is not None:
+        known = [system.protocol for system in systems.systems() if system.mechanism == mechanism]
+        if meant.protocol not in known:
+            protocol = known[0] if len(known) == 1 else "shuffle"
     asked = systems.get(protocol or meant.protocol, mechanism or meant.mechanism)
     if accountant is not None and asked != meant:
         raise ValueError(

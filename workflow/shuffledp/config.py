@@ -16,12 +16,12 @@ import jsonschema
 import numpy as np
 import yaml
 
-from shuffledp import accountants
+from shuffledp import accountants, simulation
 from shuffledp.accountants.systems import variables
 from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
-from shuffledp.training.experiment import SAMPLING, THEOREM3, Experiment
+from shuffledp.training.experiment import THEOREM3, Experiment
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
@@ -139,7 +139,7 @@ class Utility:
         """Return the table as a product of the workflow."""
         runs = self.experiment.runs(results)
         stem = self.stem(results)
-        setting = {key: getattr(self.experiment, key) for key in ("n", "k", "eps0", "delta")}
+        _, setting = self.experiment.accounting
         entries = [accountants.get(name) for name in self.accountants]
         return Product(
             record=f"{stem}.json",
@@ -175,6 +175,69 @@ class Convergence:
 
 
 @dataclass(frozen=True)
+class Simulation:
+    """Monte Carlo estimates of the shuffled Gaussian's profile, for one number of clients."""
+
+    paper: str
+    figure: str
+    n: int
+    sigma: float
+    eps: tuple[float, ...]
+    points: int
+    half_width: float
+    seed: int
+
+    @property
+    def panel(self) -> str:
+        """The folder of this number of clients."""
+        return f"n{self.n}"
+
+    def stem(self, results: str) -> str:
+        """Return the path of the result without its suffix."""
+        return f"{results}/{self.paper}/{self.figure}/{self.panel}/monte-carlo"
+
+    def product(self, results: str) -> Product:
+        """Return the table of estimates as a product of the workflow."""
+        stem = self.stem(results)
+        keys = ("n", "sigma", "points", "half_width", "seed")
+        return Product(
+            record=f"{stem}.json",
+            parameters={"eps": list(self.eps), **{key: getattr(self, key) for key in keys}},
+            modules=simulation.MODULES,
+            outputs=(f"{stem}.csv",),
+        )
+
+
+@dataclass(frozen=True)
+class SimulationFigure:
+    """One figure of Monte Carlo estimates beside the exact profile."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
+    panels: tuple[Simulation, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """The runs of one experiment in a figure of accuracy against rounds."""
+
+    panel: str
+    look: Mapping[str, str]
+    experiment: Experiment
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One figure of accuracy against rounds."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
 class Settings:
     """The resolved configuration."""
 
@@ -185,6 +248,8 @@ class Settings:
     quantities: tuple[QuantityFigure, ...] = ()
     accuracy: tuple[AccuracyFigure, ...] = ()
     convergence: tuple[Convergence, ...] = ()
+    simulation: tuple[SimulationFigure, ...] = ()
+    progress: tuple[Progress, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     data_root: str | None = None
     device: str = "auto"
@@ -194,6 +259,11 @@ class Settings:
     def curves(self) -> tuple[Curve, ...]:
         """All curves of all figures."""
         return tuple(curve for figure in self.bounds for curve in figure.curves)
+
+    @property
+    def simulations(self) -> tuple[Simulation, ...]:
+        """All tables of Monte Carlo estimates."""
+        return tuple(panel for figure in self.simulation for panel in figure.panels)
 
     @property
     def trained(self) -> tuple[AccuracyFigure, ...]:
@@ -206,6 +276,18 @@ class Settings:
             for figure in self.accuracy
         ]
         return tuple(figure for figure in found if figure.panels)
+
+    @property
+    def progressed(self) -> tuple[Progress, ...]:
+        """The figures of accuracy against rounds, each with the lines whose runs are there; none without."""
+        found = [
+            replace(
+                figure,
+                lines=tuple(one for one in figure.lines if one.experiment.is_trained(self.results)),
+            )
+            for figure in self.progress
+        ]
+        return tuple(figure for figure in found if figure.lines)
 
     @property
     def converged(self) -> tuple[Convergence, ...]:
@@ -253,6 +335,14 @@ class Settings:
         """
         return _named(self.trained, paper, name)
 
+    def progress_figure(self, paper: str, name: str) -> Progress:
+        """Return the figure of accuracy against rounds of that name, with the lines whose runs are there.
+
+        Raises:
+            ValueError: the configuration has none, or no run of it is there.
+        """
+        return _named(self.progressed, paper, name)
+
     def convergence_figure(self, paper: str, name: str) -> Convergence:
         """Return the figure of excess risk of that name.
 
@@ -260,6 +350,14 @@ class Settings:
             ValueError: the configuration has none.
         """
         return _named(self.convergence, paper, name)
+
+    def simulation_figure(self, paper: str, name: str) -> SimulationFigure:
+        """Return the figure of Monte Carlo estimates of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        return _named(self.simulation, paper, name)
 
 
 def _named(figures: Sequence[Any], paper: str, name: str) -> Any:
@@ -345,12 +443,24 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         for paper, by_name in data.get("convergence", {}).items()
         for name, figure in by_name.items()
     )
+    simulated = tuple(
+        _simulation(paper, name, figure, files)
+        for paper, by_name in data.get("simulation", {}).items()
+        for name, figure in by_name.items()
+    )
+    progress = tuple(
+        _progress(paper, name, figure, experiments, files)
+        for paper, by_name in data.get("progress", {}).items()
+        for name, figure in by_name.items()
+    )
     return Settings(
         **data["paths"],
         bounds=figures,
         quantities=quantity_figures,
         accuracy=accuracy,
         convergence=convergence,
+        simulation=simulated,
+        progress=progress,
         experiments=experiments,
         data_root=root,
         device=training.get("device", "auto"),
@@ -450,22 +560,29 @@ def _accuracy(
     figure.setdefault("choices", [])
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
-    private = {
-        entry.name: entry
-        for entry in experiments
-        if entry.eps0 is not None and entry.delta is not None and entry.protocol == SAMPLING
-    }
+    private = {entry.name: entry for entry in experiments if entry.accounting is not None}
     panels = []
     for accountant in figure["curves"]:
         _check_accountant(accountant, True, styles, [*at, "curves"], files)
     for label, panel in figure["panels"].items():
+        where = _where([*at, "panels", label, "experiment"], files)
         if panel["experiment"] not in private:
             raise ValueError(
-                f"configuration: experiment must be one with eps0, delta and protocol {SAMPLING!r} "
-                f"({', '.join(private)}), got {panel['experiment']!r} "
-                f"(at {_where([*at, 'panels', label, 'experiment'], files)})"
+                f"configuration: experiment must be one with a local randomiser, a delta and a protocol "
+                f"that is accounted for by rounds ({', '.join(private)}), got {panel['experiment']!r} "
+                f"(at {where})"
             )
-        panels.append(Utility(paper, name, label, private[panel["experiment"]], tuple(figure["curves"])))
+        experiment = private[panel["experiment"]]
+        system, _ = experiment.accounting
+        for accountant in figure["curves"]:
+            entry = accountants.get(accountant)
+            if (entry.protocol, entry.mechanism) != system:
+                raise ValueError(
+                    f"configuration: experiment must be of the system of each of curves: {accountant!r} is "
+                    f"for {entry.protocol} with {entry.mechanism}, and {experiment.name!r} is "
+                    f"{' with '.join(system)} (at {where})"
+                )
+        panels.append(Utility(paper, name, label, experiment, tuple(figure["curves"])))
     return AccuracyFigure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(panels))
 
 
@@ -483,6 +600,36 @@ def _convergence(
             f"(at {_where(['convergence', paper, name, 'experiment'], files)})"
         )
     return Convergence(paper, name, figure, fitting[figure["experiment"]])
+
+
+def _simulation(paper: str, name: str, figure: dict[str, Any], files: Sequence[str]) -> SimulationFigure:
+    figure.setdefault("choices", [])
+    _, eps = _points(
+        {"variable": "epsilon", **figure["epsilon"]}, ["simulation", paper, name], files, "epsilon"
+    )
+    keys = {"sigma": float, "points": int, "half_width": float, "seed": int}
+    setting = {key: read(figure[key]) for key, read in keys.items()}
+    panels = [Simulation(paper, name, int(n), eps=eps, **setting) for n in figure["clients"]]
+    return SimulationFigure(paper, name, figure, tuple(panels))
+
+
+def _progress(
+    paper: str, name: str, figure: dict[str, Any], experiments: Sequence[Experiment], files: Sequence[str]
+) -> Progress:
+    figure.setdefault("choices", [])
+    known = {entry.name: entry for entry in experiments}
+    lines = []
+    for label, panel in figure["panels"].items():
+        for index, line in enumerate(panel["lines"]):
+            if line["experiment"] not in known:
+                at = ["progress", paper, name, "panels", label, "lines", str(index), "experiment"]
+                raise ValueError(
+                    f"configuration: experiment must be one of training.experiments ({', '.join(known)}), "
+                    f"got {line['experiment']!r} (at {_where(at, files)})"
+                )
+            look = {key: line[key] for key in ("color", "line", "label")}
+            lines.append(Line(label, look, known[line["experiment"]]))
+    return Progress(paper, name, figure, tuple(lines))
 
 
 def _looks(names: Sequence[str], styles: dict[str, Any]) -> dict[str, Any]:
@@ -579,12 +726,14 @@ def _quantities(
     return QuantityFigure(paper, name, {**figure, "styles": looks}, tuple(curves))
 
 
-def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str, tuple[float, ...]]:
+def _points(
+    x: dict[str, Any], at: list[str], files: Sequence[str], key: str = "x"
+) -> tuple[str, tuple[float, ...]]:
     first, last, variable = float(x["from"]), float(x["to"]), x["variable"]
     if first >= last:
         raise ValueError(
-            f"configuration: x.from must be less than x.to, got {first:g} and {last:g} "
-            f"(at {_where([*at, 'x', 'from'], files)})"
+            f"configuration: {key}.from must be less than {key}.to, got {first:g} and {last:g} "
+            f"(at {_where([*at, key, 'from'], files)})"
         )
     spaced = np.linspace if variable == "epsilon" else np.geomspace
     points = spaced(first, last, int(x["points"]))

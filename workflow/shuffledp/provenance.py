@@ -117,13 +117,19 @@ def _docstrings(tree: ast.AST) -> list[ast.Constant]:
 
 
 @functools.cache
-def code_digest(modules: tuple[str, ...]) -> str:
+def code_digest(modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Return a digest of the code that the given modules of this package depend on.
 
     Comments and docstrings do not count, so that explaining a training loop better does not rerun it.
+
+    Args:
+        modules: full names.
+        without: modules that do not count, since they decide no number.
     """
     digest = hashlib.sha256()
     for module in modules_behind(modules):
+        if module in without:
+            continue
         source = _source(module)
         assert source is not None  # modules_behind returns none without
         digest.update(module.encode() + b"\0" + _code_only(source.read_bytes()) + b"\0")
@@ -140,6 +146,7 @@ class Product:
         modules: the modules whose code decides the content.
         outputs: paths of the files made.
         inputs: paths of the files read.
+        without: modules behind those that decide nothing in it, such as checks of arguments.
     """
 
     record: str
@@ -147,13 +154,14 @@ class Product:
     modules: Sequence[str]
     outputs: Sequence[str]
     inputs: Sequence[str] = field(default=())
+    without: Sequence[str] = field(default=())
 
     def request(self) -> dict[str, Any]:
         """Return what the product is made on: parameters, modules and the digest of their code."""
         return {
             "parameters": dict(self.parameters),
             "modules": list(self.modules),
-            "code": code_digest(tuple(self.modules)),
+            "code": code_digest(tuple(self.modules), tuple(self.without)),
         }
 
     def is_current(self) -> bool:

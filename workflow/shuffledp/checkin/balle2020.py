@@ -45,7 +45,7 @@ def check_in_epsilons(*, m: int, eps0: float, weight: float = 1.0) -> FloatArray
         weight: w, the probability of taking part, in [0, 1].
 
     Returns:
-        Shape (m,), increasing; at most eps0 (of weight 1, the last is eps0).
+        Shape (m,), increasing; at most eps0.
 
     Raises:
         ValueError: an argument is out of range.
@@ -389,9 +389,10 @@ def with_failure(
     at 8 eps0, with delta + steps (e^eps + 1) delta1 in place of its delta.
 
     Args:
-        bound: ``fixed_window``, ``sliding_window``, ``averaging``, ``bins`` or ``shuffling``.
-        steps: how many reports are replaced: m times the rounds, or n times the rounds for ``shuffling``,
-            ``bins`` and ``averaging`` (the paper prints m there too).
+        bound: ``fixed_window``, ``repeated_fixed_window``, ``sliding_window``, ``averaging``, ``bins`` or
+            ``shuffling``.
+        steps: how many reports are replaced: m times the rounds, n for ``repeated_fixed_window``, or n times
+            the rounds for ``shuffling``, ``bins`` and ``averaging`` (the paper prints m there too).
         eps0: local privacy parameter, > 0.
         delta0: its failure probability, in [0, 1).
         delta: target in all, in (0, 1).

@@ -10,8 +10,8 @@ reports before. The client d takes a uniform slot I, and replaces F_I with a pro
    P = (e^eps0 U + V)/(e^eps0 + 1) and Q = (U + e^eps0 V)/(e^eps0 + 1). Tell which slots hold coins or the
    client: given them, the client is in each of them with the same probability. All reports follow from the
    coins one slot after the other, without I. So the number of U is sufficient: the pair of m reports.
-2. Let w_i be 0 or 1. That is case 1 with the reports of the slots with w_i = 0 drawn afresh from R_i(F_i),
-   which is post-processing.
+2. Let w_i be 0 or 1. That is post-processing of the coins of case 1: reports are drawn one slot after the
+   other, from R_i(F_i) where w_i = 0, whatever the coin.
 3. Otherwise draw u uniformly from [0, 1] and let the client replace F_I if w_I >= u: a mixture of case 2,
    which is convex, and of probability 1 - p0 and more that the client is nowhere.
 4. With d' = F_i in every slot, 1 to 3 compare with the window in which the client is nowhere. So sampling at

@@ -8,10 +8,18 @@ from typing import Any
 from shuffledp import accountants, files
 from shuffledp.accountants.systems import answer
 from shuffledp.checkin import quantities as registry
-from shuffledp.config import AccuracyFigure, Convergence, Figure, QuantityFigure, Settings
+from shuffledp.config import (
+    AccuracyFigure,
+    Convergence,
+    Figure,
+    Progress,
+    QuantityFigure,
+    Settings,
+    SimulationFigure,
+)
 from shuffledp.figures.captions import render_caption, short
 from shuffledp.provenance import Product
-from shuffledp.training.experiment import Experiment
+from shuffledp.training.experiment import SAMPLING, Experiment
 
 
 def bounds(settings: Settings, figure: Figure) -> Product:
@@ -167,22 +175,34 @@ def _devices(settings: Settings, experiment: Experiment) -> str:
     return " and ".join(dict.fromkeys(devices))
 
 
+def _setting(experiment: Experiment) -> str:
+    """Return in words what was trained."""
+    words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer", "clip")]
+    named = {key: getattr(experiment, key) for key in ("n", "k", "clip_norm", "eps0", "delta")}
+    if experiment.protocol != SAMPLING:
+        words.insert(0, f"protocol {experiment.protocol}")
+        named["k"] = None  # it follows from the protocol
+        named |= {key: getattr(experiment, key) for key in ("rate", "slots", "participation", "delta0")}
+        named["noise multiplier"] = experiment.noise
+    words += [f"{key} = {short(value)}" for key, value in named.items() if value is not None]
+    if experiment.bootstrap:
+        words.append("clients by bootstrap from the training images")
+    epoch = "" if experiment.epoch_rounds is None else f" of {experiment.epoch_rounds} rounds"
+    stretches = zip(experiment.epochs, experiment.learning_rates, strict=True)
+    rates = ", ".join(f"{rate:g} for {epochs} epochs{epoch}" for epochs, rate in stretches)
+    return ", ".join([*words, f"learning rate {rates}"])
+
+
 def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, Any]:
     """Return what the caption's template is told: the configuration, and the devices that the runs record."""
     panels = []
     for panel in figure.panels:
         experiment = panel.experiment
-        words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer", "clip")]
-        numbers = ("n", "k", "clip_norm", "eps0", "delta")
-        words += [f"{key} = {short(getattr(experiment, key))}" for key in numbers]
-        stretches = zip(experiment.epochs, experiment.learning_rates, strict=True)
-        rates = ", ".join(f"{rate:g} for {epochs} epochs" for epochs, rate in stretches)
-        words.append(f"learning rate {rates}")
         panels.append(
             {
                 "name": panel.panel,
                 "experiment": experiment.name,
-                "setting": ", ".join(words),
+                "setting": _setting(experiment),
                 "rounds": experiment.rounds,
                 "seeds": experiment.seeds,
                 "data": _DATA[experiment.data] + _TESTED[experiment.data],
@@ -190,6 +210,48 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
             }
         )
     return {**_described(figure), "panels": panels}
+
+
+def progress(settings: Settings, figure: Progress) -> Product:
+    """Return a figure of accuracy against rounds as a product."""
+    runs = [list(line.experiment.runs(settings.results)) for line in figure.lines]
+    lines = [[line.panel, dict(line.look), own] for line, own in zip(figure.lines, runs, strict=True)]
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters={
+            "lines": lines,
+            "titles": {line.panel: figure.settings["panels"][line.panel]["title"] for line in figure.lines},
+        },
+        modules=("shuffledp.figures.progress", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=tuple(dict.fromkeys(run for own in runs for run in own)),
+    )
+
+
+def progress_caption(settings: Settings, figure: Progress) -> dict[str, Any]:
+    """Return what the caption's template is told: the configuration, and the devices that the runs record."""
+    lines = [
+        {
+            "label": line.look["label"],
+            "panel": line.panel,
+            "experiment": line.experiment.name,
+            "setting": _setting(line.experiment),
+            "rounds": line.experiment.rounds,
+            "seeds": line.experiment.seeds,
+            "data": _DATA[line.experiment.data] + _TESTED[line.experiment.data],
+            "device": _devices(settings, line.experiment),
+        }
+        for line in figure.lines
+    ]
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+        "several": len({line.panel for line in figure.lines}) > 1,
+        "lines": lines,
+    }
 
 
 def convergence(settings: Settings, figure: Convergence) -> Product:
@@ -244,6 +306,40 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
     }
 
 
+def simulation(settings: Settings, figure: SimulationFigure) -> Product:
+    """Return a figure of Monte Carlo estimates as a product."""
+    paths = tuple(f"{panel.stem(settings.results)}.csv" for panel in figure.panels)
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters={"tables": list(paths)},
+        modules=("shuffledp.figures.simulation", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=paths,
+    )
+
+
+def simulation_caption(figure: SimulationFigure) -> dict[str, Any]:
+    """Return what the caption's template is told about Monte Carlo estimates, all from the configuration."""
+    panel = figure.panels[0]
+    clients = [one.n for one in figure.panels]
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+        "clients": ", ".join(map(str, clients)),
+        "largest": max(clients),
+        "from": short(panel.eps[0]),
+        "to": short(panel.eps[-1]),
+        "epsilons": len(panel.eps),
+        "sigma": short(panel.sigma),
+        "points": short(panel.points),
+        "half_width": short(panel.half_width),
+        "seed": panel.seed,
+    }
+
+
 def gallery(settings: Settings, templates: Path) -> Product:
     """Return the page of figures and captions as a product."""
     pages = [(figure, "bounds.rst", caption(figure)) for figure in settings.bounds]
@@ -252,6 +348,8 @@ def gallery(settings: Settings, templates: Path) -> Product:
     pages += [
         (figure, "convergence.rst", convergence_caption(settings, figure)) for figure in settings.converged
     ]
+    pages += [(figure, "simulation.rst", simulation_caption(figure)) for figure in settings.simulation]
+    pages += [(figure, "progress.rst", progress_caption(settings, figure)) for figure in settings.progressed]
     entries = [
         [
             f"{figure.paper}, {figure.name}",

@@ -113,7 +113,7 @@ class Randomizer(ABC):
 
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total`` of shape (d,); the same law as ``randomize``, and
-        the same draws."""
+        the same draws but for the Gaussian."""
         total += self.randomize(x, generator=generator).sum(0)
 
     def lengths(self, x: Tensor) -> Tensor:

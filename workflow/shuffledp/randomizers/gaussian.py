@@ -31,3 +31,10 @@ class Gaussian(base.Randomizer):
     def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """Return decoded messages; see ``base.Randomizer.randomize``."""
         return x + torch.empty_like(x).normal_(generator=generator) * self.deviation
+
+    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+        """Add the clients' decoded messages to ``total``: noises are added up before they are drawn, which is
+        the same law and one draw of d normals for all clients."""
+        noise = torch.empty_like(total).normal_(generator=generator)
+        total += x.sum(0)
+        total += noise * (self.deviation * x.shape[0] ** 0.5)

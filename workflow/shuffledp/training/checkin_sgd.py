@@ -1,11 +1,15 @@
-"""CLDP-SGD with clients who take part by any protocol: liew2022's LDP-SGD, balle2020's random check-ins."""
+"""CLDP-SGD with clients who take part by any protocol: liew2022's LDP-SGD, federated and distributed DP-SGD,
+balle2020's random check-ins."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from shuffledp.protocols import Protocol
@@ -24,16 +28,26 @@ class CheckInSgd(CldpSgd):
 
     Attributes:
         protocol: who takes part.
+        holds: from clients to the images that they hold, or None.
         counts: how many rounds were skipped because nobody came ("skipped"), how many dummy updates were made
             ("dummies") and how many messages of clients were used ("messages"), since the run began.
     """
 
-    def __init__(self, model: nn.Module, *, protocol: Protocol, **setting: Any) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        protocol: Protocol,
+        holds: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None = None,
+        **setting: Any,
+    ) -> None:
         """Set up a run; its first round is still to come.
 
         Args:
             model: as for ``CldpSgd``.
-            protocol: who takes part, of as many clients as there are images; it has a seed of its own.
+            protocol: who takes part; it has a seed of its own.
+            holds: from clients to the images that they hold, so that there may be more clients than images;
+                client i holds image i if None, and there must be as many clients as images.
             setting: as for ``CldpSgd``, but k: it is the expected number of messages, for which the size of
                 the chunks is measured.
 
@@ -41,11 +55,12 @@ class CheckInSgd(CldpSgd):
             ValueError: the protocol is for another number of clients.
         """
         super().__init__(model, **setting)
-        if protocol.n != self.n:
+        if holds is None and protocol.n != self.n:
             raise ValueError(
                 f"protocol must be of as many clients as there are images, got {protocol.n} and {self.n}"
             )
         self.protocol = protocol
+        self.holds = holds
         self.counts = {"skipped": 0, "dummies": 0, "messages": 0}
 
     def round(self, index: int, *, rate: float) -> float:
@@ -71,7 +86,8 @@ class CheckInSgd(CldpSgd):
         loss = math.nan
         if drawn.participants.size:
             self.k = drawn.participants.size
-            clients = torch.from_numpy(drawn.participants).to(self.images.device)
+            held = drawn.participants if self.holds is None else self.holds(drawn.participants)
+            clients = torch.from_numpy(held).to(self.images.device)
             take = self._coordinates if self.clip == "coordinate" else self._vectors
             loss = float(take(clients, total).to(torch.float64).mean())
         elif self.randomizer is not None:

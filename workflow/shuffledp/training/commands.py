@@ -8,18 +8,9 @@ from pathlib import Path
 
 import torch
 
-from shuffledp import files, provenance
+from shuffledp import files, jobs, provenance
 from shuffledp.training import progress, runs
 from shuffledp.training.experiment import Experiment
-
-CHECKPOINTS = "resources/checkpoints"
-
-
-def checkpoint_of(product_path: Path | str) -> Path:
-    """Return where a run's checkpoint is kept: not among results, which failed jobs lose."""
-    path = Path(product_path)
-    folder = path.parent.as_posix().strip("/.").replace("/", "-")
-    return Path(CHECKPOINTS) / f"{folder}-{path.stem}.pt"
 
 
 def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
@@ -41,7 +32,7 @@ def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: s
         runs.make(
             path,
             name=name,
-            checkpoint=checkpoint_of(request["outputs"][0]),
+            checkpoint=jobs.checkpoint_of(request["outputs"][0], ".pt"),
             data=data,
             on=on,
             report=progress.lines(label, epochs=experiment.total_epochs),
@@ -91,7 +82,7 @@ def train(
                 runs.make(
                     request,
                     name=experiment.name,
-                    checkpoint=checkpoint_of(product.outputs[0]),
+                    checkpoint=jobs.checkpoint_of(product.outputs[0], ".pt"),
                     data=data,
                     on=on,
                     report=report,

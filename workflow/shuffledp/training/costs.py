@@ -19,8 +19,6 @@ def core_seconds(experiment: Experiment) -> float:
     if experiment.clip == "coordinate":
         each = _DRAWN
     else:
-        drawn = experiment.randomizer == "gaussian" or (
-            experiment.randomizer.startswith("l2_") and experiment.aggregate == "sum"
-        )
+        drawn = experiment.randomizer.startswith("l2_") and experiment.aggregate == "sum"
         each = _FULL + (_NORMALS if drawn else 0.0)
     return experiment.rounds * experiment.k * each * experiment.dimension / _MEASURED_ON

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import checks, protocols
+from shuffledp.gaussian import gaussian_noise
 from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
 from shuffledp.theory import step_size
@@ -39,7 +40,7 @@ MNIST_SHA256 = {
 
 _REALS = (
     *("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"),
-    *("rate", "participation"),
+    *("rate", "participation", "delta0"),
 )
 _LISTS = ("epochs", "learning_rates", "digits")
 
@@ -54,18 +55,19 @@ class Experiment:
         model: a network of ``training.models``.
         digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
             for all ten.
-        n: number of clients; client i holds training image i (of those kept).
+        n: number of clients; client i holds training image i (of those kept), unless ``bootstrap`` is set.
         k: clients per round. With any protocol but "subsampled-shuffle" it is left out, and becomes the
             expected number of messages, rounded and at least 1: n rate in shuffled check-in. Of the training
             it then decides the rounds of an epoch alone.
         randomizer: one of ``randomizers.registry.NAMES``, or "none" for plain SGD.
         clip: "coordinate" or "norm"; "none" without a randomiser.
         clip_norm: C; None without a randomiser.
-        eps0: local privacy parameter; None for "gaussian" and "none".
-        noise_multiplier: of "gaussian" alone.
+        eps0: local privacy parameter; None for "none", and for "gaussian" with a noise multiplier.
+        noise_multiplier: of "gaussian" alone; see ``noise``.
+        delta0: of "gaussian" alone, with eps0 in place of a noise multiplier.
         delta: for the accounting; training does not depend on it.
-        epochs: lengths of the stretches of the learning rate; an epoch is n // k rounds, or one run of a
-            protocol of windows.
+        epochs: lengths of the stretches of the learning rate; an epoch is ``epoch_rounds`` rounds or, if that
+            is None, n // k, or one run of a protocol of windows.
         learning_rates: one a stretch.
         protocol: who takes part in a round, one of ``protocols.PROTOCOLS``.
         rate: probability of taking part in a round, of "shuffled-check-in" alone.
@@ -77,6 +79,8 @@ class Experiment:
         aggregate: "sum" of messages, or "clt" for its Gaussian limit (l_2 randomisers).
         projection: radius of the l_2 ball that theta is projected to, or None.
         regularization: mu of mu |theta|^2/2 in each client's loss.
+        epoch_rounds: rounds of an epoch, after each of which accuracy is measured; None for the default.
+        bootstrap: each client holds a training image drawn with replacement, so that n may be any number.
     """
 
     name: str
@@ -102,6 +106,9 @@ class Experiment:
     rate: float | None = None
     slots: int | None = None
     participation: float | None = None
+    delta0: float | None = None
+    epoch_rounds: int | None = None
+    bootstrap: bool = False
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)
@@ -125,10 +132,14 @@ class Experiment:
         if self.delta is not None:
             checks.probability("delta", self.delta)
         self._check_randomizer()
+        self._check_population()
         self._check_digits()
         self._check_schedule()
         numbers = {"n": n, "k": k, "epochs": epochs, "learning_rates": rates, "seeds": int(self.seeds)}
-        numbers["slots"] = None if self.slots is None else int(self.slots)
+        numbers |= {
+            field: None if getattr(self, field) is None else int(getattr(self, field))
+            for field in ("slots", "epoch_rounds")
+        }
         for field in _REALS:
             value = getattr(self, field)
             numbers[field] = None if value is None else float(value)
@@ -183,16 +194,32 @@ class Experiment:
             )
         if self.aggregate == "clt" and not self.randomizer.startswith("l2_"):
             raise ValueError(f"aggregate 'clt' is for l2 randomisers, got {self.randomizer!r}; use 'sum'")
-        wanted = {NONE: set(), "gaussian": {"clip_norm", "noise_multiplier"}}.get(
-            self.randomizer, {"clip_norm", "eps0"}
-        )
-        for field in ("clip_norm", "eps0", "noise_multiplier"):
+        strength = {"eps0"}
+        if self.randomizer == "gaussian":
+            local = self.delta0 is not None or self.eps0 is not None
+            strength = {"eps0", "delta0"} if local else {"noise_multiplier"}
+        wanted = set() if self.randomizer == NONE else {"clip_norm"} | strength
+        for field in ("clip_norm", "eps0", "noise_multiplier", "delta0"):
             value = getattr(self, field)
             if (value is not None) != (field in wanted):
                 verb = "needs" if field in wanted else "takes no"
                 raise ValueError(f"randomizer {self.randomizer!r} {verb} {field}, got {value!r}")
             if value is not None and checks.real(field, value) <= 0:
                 raise ValueError(f"{field} must be a finite number > 0, got {value!r}")
+
+        if self.delta0 is not None:
+            checks.probability("delta0", self.delta0)
+
+    def _check_population(self) -> None:
+        if self.epoch_rounds is not None:
+            checks.count("epoch_rounds", self.epoch_rounds)
+        if not isinstance(self.bootstrap, bool):
+            raise ValueError(f"bootstrap must be true or false, got {self.bootstrap!r}")
+        if self.bootstrap and self.protocol == SAMPLING:
+            raise ValueError(
+                f"bootstrap is for check-in protocols alone, got protocol {SAMPLING!r}; use one of "
+                f"{', '.join(name for name in protocols.PROTOCOLS if name != SAMPLING)}"
+            )
 
     def _check_digits(self) -> None:
         digits = tuple(self.digits)
@@ -222,9 +249,21 @@ class Experiment:
         return DIMENSIONS[self.model]
 
     @property
+    def noise(self) -> float | None:
+        """z of the gaussian randomiser, which adds N(0, z^2 C^2 I): as given, or the least with which it is
+        (eps0, delta0)-LDP (``gaussian.gaussian_noise``), two clipped gradients being 2 C apart at most. Ten
+        digits, rounded up. None for any other randomiser."""
+        if self.delta0 is None:
+            return self.noise_multiplier
+        least = 2 * gaussian_noise(eps=self.eps0, delta=self.delta0)
+        return float(f"{least * (1 + 1e-9):.10g}")
+
+    @property
     def rounds_per_epoch(self) -> int:
-        """Rounds of one run of a protocol of windows; of any other, those in which as many messages are sent
-        as there are clients, rounded down."""
+        """As the experiment says, or rounds of one run of a protocol of windows; of any other, those in which
+        as many messages are sent as there are clients, rounded down."""
+        if self.epoch_rounds is not None:
+            return self.epoch_rounds
         who = self.who(0)
         return who.length if isinstance(who, protocols.Window) else self.n // self.k
 
@@ -268,6 +307,29 @@ class Experiment:
         moment = step_size.second_moment(**self.theorem3)
         return rate * step_size.step(index + 1, diameter=self.diameter, moment=moment)
 
+    @property
+    def accounting(self) -> tuple[tuple[str, str], dict[str, Any]] | None:
+        """The system that accounts for its privacy (protocol and mechanism), and the variables of that system
+        with delta; None if there is no delta, or no system whose rounds are those of the training.
+
+        sigma of distributed check-in is over the largest distance of two clipped gradients, 2 C.
+        """
+        checked_in = self.protocol == protocols.ShuffledCheckIn.name
+        if self.delta is None or self.randomizer == NONE or not (checked_in or self.protocol == SAMPLING):
+            return None
+        who, system = {"n": self.n, "k": self.k}, (self.protocol, "ldp")
+        if checked_in:
+            who = {"n": self.n, "rate": self.rate}
+        found = {**who, "eps0": self.eps0, "delta": self.delta}
+        if self.randomizer != "gaussian":
+            return system, found
+        if not checked_in:
+            return None
+        if self.delta0 is not None:
+            return (self.protocol, "approximate-ldp"), {**found, "delta0": self.delta0}
+        sigma = self.noise_multiplier / 2
+        return ("distributed-check-in", "gaussian"), {**who, "sigma": sigma, "delta": self.delta}
+
     def parameters(self, seed: int) -> dict[str, Any]:
         """Return what decides the numbers of one run, apart from code: JSON values.
 
@@ -281,7 +343,8 @@ class Experiment:
         }
         setting |= {key: list(setting[key]) for key in _LISTS if key in setting}
         sums = MNIST_SHA256 if self.data == "mnist" else {}
-        return {"experiment": setting, "seed": seed, "sha256": dict(sums)}
+        found = {"experiment": setting, "seed": seed, "sha256": dict(sums)}
+        return found if self.delta0 is None else {**found, "noise_multiplier": self.noise}
 
     @classmethod
     def from_parameters(cls, name: str, parameters: Mapping[str, Any]) -> Experiment:
@@ -313,6 +376,8 @@ class Experiment:
             modules.append("shuffledp.randomizers.clt")
         if self.schedule == THEOREM3:
             modules += ["shuffledp.training.convex", "shuffledp.theory.step_size"]
+        if self.bootstrap:
+            modules.append("shuffledp.training.population")
         if self.data == "synthetic":
             modules.append("shuffledp.training.synthetic")
         return Product(
@@ -320,4 +385,6 @@ class Experiment:
             parameters=self.parameters(seed),
             modules=tuple(modules),
             outputs=(f"{folder}/seed{seed}.csv",),
+            # It refuses arguments or takes them as they are; counting it would make hours of runs stale.
+            without=() if self.protocol == SAMPLING else ("shuffledp.checks",),
         )

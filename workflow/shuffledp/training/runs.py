@@ -15,12 +15,13 @@ from torch import Tensor
 
 from shuffledp import files, provenance, tables
 from shuffledp.randomizers import registry
-from shuffledp.training import checkin_sgd, cldp_sgd, convex, datasets, models
+from shuffledp.training import checkin_sgd, cldp_sgd, convex, datasets, models, population
 from shuffledp.training.experiment import NONE, SAMPLING, THEOREM3, Experiment
 
 PACKAGES = ("torch", "numpy", "scipy")
 COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
 EXCESS = "excess_risk"  # one more, with the schedule of girgis2021's Theorem 3
+COUNTS = ("skipped", "dummies", "messages")  # three more, of check-in protocols
 Row = Mapping[str, float]
 
 
@@ -50,8 +51,10 @@ def device(name: str) -> torch.device:
 
 
 def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -> Data:
-    """Return the experiment's data on a device; client i holds training image i."""
-    found = datasets.load(experiment.data, root=root, clients=experiment.n, digits=experiment.digits)
+    """Return the experiment's data on a device: as many training images as clients, or all of them where the
+    clients' are drawn from them."""
+    clients = None if experiment.bootstrap else experiment.n
+    found = datasets.load(experiment.data, root=root, clients=clients, digits=experiment.digits)
     return Data(
         _images(found.train_images, on),
         _labels(found.train_labels, on),
@@ -85,8 +88,8 @@ def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = 
             experiment.randomizer,
             dimension=sum(parameter.numel() for parameter in model.parameters()),
             radius=experiment.clip_norm,
-            eps0=experiment.eps0,
-            noise_multiplier=experiment.noise_multiplier,
+            eps0=experiment.eps0 if experiment.noise is None else None,
+            noise_multiplier=experiment.noise,
         )
         if experiment.aggregate == "clt":
             from shuffledp.randomizers.clt import GaussianLimit
@@ -105,7 +108,10 @@ def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = 
     }
     if experiment.protocol == SAMPLING:
         return cldp_sgd.CldpSgd(model, **setting)
-    return checkin_sgd.CheckInSgd(model, **setting, protocol=experiment.who(seed))
+    holds = None
+    if experiment.bootstrap:
+        holds = population.Bootstrap(images=data.train_images.shape[0], seed=seed)
+    return checkin_sgd.CheckInSgd(model, **setting, protocol=experiment.who(seed), holds=holds)
 
 
 def train(
@@ -131,7 +137,9 @@ def train(
     Returns:
         One row an epoch: ``COLUMNS``. Accuracy is on the test images after the epoch, the loss the mean over
         the epoch's rounds of the participants' mean (nan if there were none), the seconds those spent so far.
-        With the schedule of Theorem 3 the excess risk after the epoch too, overstated by at most 1e-6.
+        With the schedule of Theorem 3 the excess risk after the epoch too, overstated by at most 1e-6. With
+        check-in protocols ``COUNTS`` too, since the run began: rounds that were skipped because nobody came,
+        dummy updates, messages of clients.
 
     Raises:
         ValueError: with that schedule, if a client's gradient may be longer than the clip norm.
@@ -160,6 +168,8 @@ def train(
             "train_loss": sum(losses) / len(losses) if losses else math.nan,
             "seconds": round(before + time.perf_counter() - begun, 3),
         }
+        if isinstance(run, checkin_sgd.CheckInSgd):
+            row |= {name: run.counts[name] for name in COUNTS}
         if excess is not None:
             row[EXCESS] = excess(run.parameters)
         history.append(row)
@@ -194,11 +204,13 @@ def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | Non
         return None
     try:
         content = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        if content["identity"] != identity:
+            return None
+        return {"state": content["state"], "history": list(content["history"])}
     except Exception as error:  # whatever a damaged file makes the unpickler raise
         raise ValueError(
             f"{checkpoint} is no checkpoint ({type(error).__name__}); delete it and run again"
         ) from None
-    return content if content.get("identity") == identity else None
 
 
 def make(
@@ -235,7 +247,7 @@ def make(
         report=report,
     )
     (output,) = request["outputs"]
-    columns = (*COLUMNS, EXCESS) if EXCESS in history[0] else COLUMNS
+    columns = [*COLUMNS, *(name for name in (*COUNTS, EXCESS) if name in history[0])]
     tables.write_table(output, {column: [row[column] for row in history] for column in columns})
     environment = provenance.environment(packages=PACKAGES, seconds=time.perf_counter() - begun)
     hardware = torch.cuda.get_device_name(on) if on.type == "cuda" else "CPU"
