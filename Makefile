@@ -1,11 +1,13 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all train resume test lint bench report clean
+.PHONY: help figures all train resume test test-slurm lint bench report clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= all
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+# A folder that checkouts share trained results through.
+TRAIN := $(SNAKEMAKE) all_trainings $(if $(SHUFFLEDP_CACHE),--cache train)
 # Rules that draw; `make figures` runs them even if the figures are up to date.
 DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress plot_simulation plot_quantities
 # Rules that time, each into the table of its name.
@@ -14,7 +16,7 @@ TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_shuffle
 TIMING += $(if $(wildcard $(VENV)/.with-train $(VENV)/.with-test),benchmark_training)
 
 help: ## Say what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
 	@echo "Single figure: snakemake --cores 1 figures/girgis2021/fig2.pdf (in the environment that any of these makes)"
 
 $(BIN)/python:
@@ -25,6 +27,7 @@ $(BIN)/python:
 # One stamp a set of extras, so that drawing figures never waits for torch.
 $(VENV)/.with-figures: EXTRAS := figures,workflow
 $(VENV)/.with-train: EXTRAS := figures,workflow,training
+$(VENV)/.with-slurm: EXTRAS := figures,workflow,lint,test,training,cluster
 $(VENV)/.with-lint: EXTRAS := figures,workflow,lint
 $(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training
 $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
@@ -39,7 +42,7 @@ all: $(VENV)/.with-figures ## Everything but training: results that are missing 
 
 train: $(VENV)/.with-train ## Train what is not trained yet (hours: it says first about how many; needs torch, several GB)
 	$(BIN)/shuffledp train --list
-	$(SNAKEMAKE) all_trainings
+	$(TRAIN)
 	$(SNAKEMAKE)
 
 resume: $(VENV)/.with-figures ## After a crash: the command that was cut off again, from where it was (another: ARGS="--cores 2 all_trainings")
@@ -47,6 +50,9 @@ resume: $(VENV)/.with-figures ## After a crash: the command that was cut off aga
 
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
 	$(BIN)/python -m pytest
+
+test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; five minutes)
+	SHUFFLEDP_TEST_SLURM=1 $(BIN)/python -m pytest tests/workflow/test_slurm.py
 
 lint: $(VENV)/.with-lint ## Check style: ruff, snakefmt, snakemake --lint
 	$(BIN)/ruff check .

@@ -20,7 +20,8 @@ def origin(root, working_files, tmp_path_factory):
     return folder
 
 
-def _clone(origin, folder):
+def make_clone(origin, folder):
+    """Return a fresh clone below a folder."""
     git(folder, "clone", "--quiet", str(origin), "clone")
     return Clone(folder / "clone")
 
@@ -28,13 +29,13 @@ def _clone(origin, folder):
 @pytest.fixture
 def clone(origin, tmp_path):
     """A fresh clone."""
-    return _clone(origin, tmp_path)
+    return make_clone(origin, tmp_path)
 
 
 @pytest.fixture(scope="session")
 def smoke(origin, tmp_path_factory):
     """A clone in which the smoke configuration was run from nothing, and that run; not to be changed."""
-    clone = _clone(origin, tmp_path_factory.mktemp("smoke"))
+    clone = make_clone(origin, tmp_path_factory.mktemp("smoke"))
     return clone, clone.run("--cores", "all", *SMOKE)
 
 

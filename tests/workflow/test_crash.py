@@ -170,6 +170,8 @@ def resume_without_note(clone):
 
 
 def test_a_live_run_is_not_disturbed(small):
+    pytest.importorskip("torch")
+    small.edit("config/config.yaml", "epochs: [30]", "epochs: [100000]")
     process = subprocess.Popen(
         small.command(*ARGUMENTS),
         cwd=small.path,

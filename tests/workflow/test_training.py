@@ -119,3 +119,63 @@ def test_smoke_training(clone, root):
     assert drawn.status == 0, drawn.output
     assert drawn.jobs == {"plot_convergence": 1}
     assert (clone.path / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def few(clone):
+    """A clone with an overlay that leaves two seeds of one short experiment to train."""
+    (clone.path / "few.yaml").write_text(
+        "training: {batch_seeds: true, experiments: {girgis2021-nonprivate: {seeds: 2}}}\n", encoding="utf-8"
+    )
+    return clone
+
+
+RUNS = [f"results/smoke/training/girgis2021-nonprivate/seed{seed}.csv" for seed in range(2)]
+
+
+def test_one_job_trains_all_seeds_that_are_not_there(few):
+    pytest.importorskip("torch")
+    arguments = ("--cores", "1", *RUNS, *SMOKE, "few.yaml")
+    run = few.run(*arguments)
+    assert run.status == 0, run.output
+    assert run.jobs == {"train_girgis2021_nonprivate": 1}
+    first, second = ((few.path / name).read_bytes() for name in RUNS)
+    (few.path / RUNS[1]).unlink()
+    again = few.run(*arguments)
+    assert again.status == 0, again.output
+    assert "seed 0: epoch" not in again.output
+    assert (few.path / RUNS[0]).read_bytes() == first
+    table = tables.read_table(few.path / RUNS[1])
+    with open(few.path / "second.csv", "wb") as stream:
+        stream.write(second)
+    expected = tables.read_table(few.path / "second.csv")
+    assert table.drop(columns="seconds").equals(expected.drop(columns="seconds"))
+
+
+def test_a_gpu_that_is_asked_for_and_absent_is_an_error(few):
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    few.edit("few.yaml", "batch_seeds: true", "device: cuda")
+    run = few.run("--cores", "1", RUNS[0], *SMOKE, "few.yaml")
+    assert run.status != 0
+    assert "device 'cuda' needs a GPU that torch can use, and there is none" in run.output
+
+
+def test_checkouts_share_what_is_trained_if_asked_to(few, tmp_path):
+    pytest.importorskip("torch")
+    few.edit("few.yaml", "batch_seeds: true, ", "")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    arguments = ("--cores", "1", "--cache", "train", "--configfile", SMOKE[1], "few.yaml", "--", RUNS[0])
+    first = few.run(*arguments, SHUFFLEDP_CACHE=str(shared))
+    assert first.status == 0, first.output
+    assert "seed 0: epoch" in first.output
+    made = (few.path / RUNS[0]).read_bytes()
+    shutil.rmtree(few.path / "results/smoke/training")
+    shutil.rmtree(few.path / ".snakemake")
+    second = few.run(*arguments, SHUFFLEDP_CACHE=str(shared))
+    assert second.status == 0, second.output
+    assert "seed 0: epoch" not in second.output
+    assert (few.path / RUNS[0]).read_bytes() == made
+    assert few.plan(*SMOKE, "few.yaml", "--", RUNS[0]).jobs == {}

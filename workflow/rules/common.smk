@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -21,6 +22,11 @@ TRAININGS = f"{RESULTS}/training"
 MNIST = "resources/mnist.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.basedir) / "workflow/report"
+
+# Where trained results are shared between checkouts, with --cache train; for Snakemake under a name of its own.
+CACHE = os.environ.get("SHUFFLEDP_CACHE")
+if CACHE:
+    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=os.path.abspath(os.path.expanduser(CACHE)))
 
 CATALOGUE = provenance.Catalogue(".snakemake/requests")
 for curve in SETTINGS.curves:
@@ -118,7 +124,11 @@ def report_pages():
 
 def data_of(wildcards):
     """What training reads: whatever its age, so that fetching data again trains nothing again."""
-    return ancient(MNIST) if SETTINGS.experiment(wildcards.experiment).data == "mnist" else []
+    return data_for(SETTINGS.experiment(wildcards.experiment))
+
+
+def data_for(experiment):
+    return ancient(MNIST) if experiment.data == "mnist" else []
 
 
 def trainings_left():
@@ -131,10 +141,6 @@ def trainings_left():
         for path in run.outputs
     ]
     return [path for path in every if not CATALOGUE.is_current(path)] or every
-
-
-def epochs_of(wildcards):
-    return SETTINGS.experiment(wildcards.experiment).total_epochs
 
 
 def figure_of(wildcards):

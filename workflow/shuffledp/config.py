@@ -243,6 +243,8 @@ class Settings:
     progress: tuple[Progress, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     data_root: str | None = None
+    device: str = "auto"
+    batch_seeds: bool = False
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -449,6 +451,8 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         progress=progress,
         experiments=experiments,
         data_root=root,
+        device=training.get("device", "auto"),
+        batch_seeds=training.get("batch_seeds", False),
     )
 
 

@@ -24,6 +24,7 @@ from shuffledp.provenance import Product
 FOLDER = Path(".snakemake")
 _NOTE = "run.json"
 _POLL = 1.0  # seconds
+_DYING = 10.0  # seconds that a process which was killed may take to be gone
 
 
 class HeldError(Exception):
@@ -174,7 +175,15 @@ def resume(arguments: Sequence[str] | None = None) -> int:
         HeldError: a live process holds the directory.
     """
     note = noted()
-    check_free(note)
+    patient_until = time.monotonic() + _DYING
+    while True:
+        try:
+            check_free(note)
+            break
+        except HeldError:
+            if time.monotonic() > patient_until:
+                raise
+            time.sleep(_POLL)
     if arguments is None and note is None and not is_locked():
         print("Nothing to resume: no run was cut off here.")
         return 0

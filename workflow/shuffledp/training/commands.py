@@ -4,12 +4,39 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import torch
 
 from shuffledp import files, jobs, provenance
 from shuffledp.training import progress, runs
 from shuffledp.training.experiment import Experiment
+
+
+def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
+    """Make runs of one experiment that were asked for, one after the other, on data that are loaded once.
+
+    Args:
+        requests: of the runs, as ``provenance.stage`` wrote them.
+        name: the experiment's.
+        on: device to compute on.
+        root: folder of the data; None for the default.
+    """
+    data = None
+    for path in requests:
+        request = files.read_json(path)
+        experiment = Experiment.from_parameters(name, request["parameters"])
+        if data is None:
+            data = runs.load(experiment, root=root, on=on)
+        label = f"{name} seed {request['parameters']['seed']}"
+        runs.make(
+            path,
+            name=name,
+            checkpoint=jobs.checkpoint_of(request["outputs"][0], ".pt"),
+            data=data,
+            on=on,
+            report=progress.lines(label, epochs=experiment.total_epochs),
+        )
 
 
 def train(
