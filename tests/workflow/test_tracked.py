@@ -15,8 +15,11 @@ TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in S
 # Figures of training are drawn once their experiments are trained.
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
 ACCURACY, CONVERGENCE = _HERE.trained, _HERE.converged
-FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE]
+PROGRESS = _HERE.progressed
+FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE, *PROGRESS]
 JOINED = [panel for figure in ACCURACY for panel in figure.panels]
+TUNED = [grid.product(SETTINGS.results) for grid in SETTINGS.grids]
+TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
 IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
 
@@ -25,9 +28,11 @@ def _products():
     yield from (curve.product(SETTINGS.results) for curve in SETTINGS.curves)
     yield from (figure_products.bounds(SETTINGS, figure) for figure in SETTINGS.bounds)
     yield from RUNS
+    yield from TUNED
     yield from (panel.product(SETTINGS.results) for panel in JOINED)
     yield from (figure_products.accuracy(SETTINGS, figure) for figure in ACCURACY)
     yield from (figure_products.convergence(SETTINGS, figure) for figure in CONVERGENCE)
+    yield from (figure_products.progress(SETTINGS, figure) for figure in PROGRESS)
     yield ledger_products.claims(SETTINGS)
     yield schema.key_page()
 
@@ -43,7 +48,7 @@ def test_record_holds(product):
     """In parts, so that a failure says which; what to do about any is to run the workflow."""
     record = files.read_json(product.record)
     assert record["request"]["parameters"] == dict(product.parameters), "other settings"
-    assert record["request"]["code"] == provenance.code_digest(tuple(product.modules)), "other code"
+    assert record["request"]["code"] == product.request()["code"], "other code"
     assert record["outputs"] == provenance.checksums(product.outputs), "not the files that were written"
     assert record["inputs"] == provenance.checksums(product.inputs), "made from other inputs"
     assert product.is_current()
@@ -62,6 +67,7 @@ def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
         for form in ("csv", "json")
     }
     expected |= {"results/claims.csv", "results/claims.json"}
+    expected |= {name for product in TUNED for name in (*product.outputs, product.record)}
     trained = {name for name in tracked_results if name.startswith("results/training/")}
     assert tracked_results - trained == expected
     wanted = {name for runs in TRAININGS.values() for run in runs for name in (*run.outputs, run.record)}

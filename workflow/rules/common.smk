@@ -6,6 +6,7 @@ from shuffledp import config as configuration
 from shuffledp import provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
+from shuffledp.training.experiment import DATA
 
 try:
     # Snakemake lists the files of its command line, which override, first.
@@ -76,6 +77,7 @@ wildcard_constraints:
     convergence_figure="|".join(sorted({figure.name for figure in SETTINGS.convergence})),
     progress_paper=papers(SETTINGS.progressed),
     progress_figure="|".join(sorted({figure.name for figure in SETTINGS.progressed})),
+    data="|".join(DATA),
     experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
     seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -94,7 +96,10 @@ def cached(paths):
 
 def data_of(wildcards):
     """What training reads: whatever its age, so that fetching data again trains nothing again."""
-    return ancient(MNIST) if SETTINGS.experiment(wildcards.experiment).data == "mnist" else []
+    experiment = SETTINGS.experiment(wildcards.experiment)
+    if experiment.features is not None:
+        return ancient(f"resources/features/{experiment.name}-{experiment.data}.json")
+    return ancient(MNIST) if experiment.data == "mnist" else []
 
 
 def epochs_of(wildcards):
