@@ -110,7 +110,7 @@ def features(network: nn.Sequential, images: Tensor, *, public: Tensor) -> Tenso
         public: those whose mean and deviation count.
 
     Returns:
-        float32 of shape (count, 128), in units in which public rows have a mean square length of 1.
+        float32 of shape (count, 128), in units in which public rows have a mean square length of 1 at most.
     """
     body = network[:-1]
     found, known = (torch.cat([body(block) for block in part.split(500)]) for part in (images, public))
