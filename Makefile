@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all train test lint bench report clean
+.PHONY: help figures all train resume test lint bench report clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,9 +7,9 @@ BIN := $(VENV)/bin
 CORES ?= all
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # Rules that draw; `make figures` runs them even if the figures are up to date.
-DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress
+DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress plot_simulation plot_quantities
 # Rules that time, each into the table of its name.
-TIMING := benchmark_accountants benchmark_numerical_accounting
+TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_shuffled_gaussian
 # Training too where a target that brings torch was made before.
 TIMING += $(if $(wildcard $(VENV)/.with-train $(VENV)/.with-test),benchmark_training)
 
@@ -42,6 +42,9 @@ train: $(VENV)/.with-train ## Train what is not trained yet (hours: it says firs
 	$(SNAKEMAKE) all_trainings
 	$(SNAKEMAKE)
 
+resume: $(VENV)/.with-figures ## After a crash: the command that was cut off again, from where it was (another: ARGS="--cores 2 all_trainings")
+	@$(BIN)/python -m shuffledp.recovery $(ARGS)
+
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
 	$(BIN)/python -m pytest
 
@@ -55,8 +58,11 @@ bench: $(VENV)/.with-figures ## Time the accountants, and training if torch is t
 	$(BIN)/snakemake --cores 1 $(TIMING:benchmark_%=results/benchmarks/%.csv) --forcerun $(TIMING)
 	@for rule in $(TIMING); do column -s, -t results/benchmarks/$${rule#benchmark_}.csv || exit; done
 
-report: $(VENV)/.with-figures ## One HTML file with all figures, captions and the ledger
-	$(BIN)/snakemake --cores 1 --report report.html
+report: $(VENV)/.with-figures ## One HTML file, report.html: figures, ledger, brackets, where each result comes from
+	$(SNAKEMAKE) all_report
+	@$(SNAKEMAKE) all_report --report report.html >.snakemake/report.log 2>&1 || \
+		{ cat .snakemake/report.log >&2; exit 1; }
+	@echo "report.html is written."
 
 clean: ## Remove the environment, logs and caches; tracked results and figures stay
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache .hypothesis build dist report.html

@@ -6,12 +6,19 @@ snakemake --cores all --configfile config/smoke.yaml   the same jobs, seconds in
 snakemake --cores all all_trainings                    what is trained: hours, and only if asked for
 """
 
+import sys
+
 from snakemake.utils import min_version
+
+from shuffledp import recovery
 
 min_version("9.13")
 
 
 configfile: "config/config.yaml"
+
+
+report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
@@ -21,9 +28,11 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/accuracy.smk"
 include: "workflow/rules/convergence.smk"
+include: "workflow/rules/simulation.smk"
 include: "workflow/rules/progress.smk"
 include: "workflow/rules/ledger.smk"
 include: "workflow/rules/documentation.smk"
+include: "workflow/rules/report.smk"
 include: "workflow/rules/benchmarks.smk"
 
 
@@ -31,13 +40,19 @@ rule all:
     default_target: True
     input:
         rules.all_bounds.input,
+        rules.all_simulations.input,
         rules.all_figures.input,
         rules.all_claims.input,
         rules.document_config.output.page,
     localrule: True
 
 
+onstart:
+    recovery.begin(sys.argv[1:])
+
+
 onsuccess:
+    recovery.end()
     print(summary())
 
 

@@ -272,6 +272,27 @@ def test_optimal_composition_is_never_above_the_formula():
         assert (formula <= advanced * (1 + ROUNDING)).all()
 
 
+def every_entry():
+    """All entries of all systems, variants included."""
+    return list(registry._REGISTRY.values())
+
+
+def test_what_rests_on_feldman2022_says_for_whom_it_is_proved():
+    """k-ary randomised response is among those for whom its errata leave the proof."""
+    for entry in every_entry():
+        if entry.kind == "upper" and entry.mechanism != "krr":
+            assert accountants.needs_decomposition(entry) == ("feldman2022" in entry.citation), entry.name
+        assert ("errata" in entry.note) == accountants.needs_decomposition(entry), entry.name
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_bracket_has_an_upper_bound_for_every_randomiser(setting):
+    bracket = accountants.bracket(**setting, rounds=30)
+    assert bracket.lower <= bracket.upper <= bracket.any_upper
+    assert not accountants.needs_decomposition(accountants.get(bracket.any_name))
+    assert bracket.any_upper == accountants.epsilon(bracket.any_name, **setting, rounds=30)
+
+
 # --- the split of delta
 
 

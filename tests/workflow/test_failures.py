@@ -117,7 +117,8 @@ def test_a_killed_run_is_taken_up_where_it_was(clone, smoke):
     """As the README says: the same command again, after --unlock if Snakemake asks for it."""
     arguments = ("--cores", "2", *SMOKE)
     kill_after(clone, arguments, jobs=4)
-    curves = list((clone.path / "results/smoke").glob("*/*/*/*.csv"))
+    tables = (clone.path / "results/smoke").glob("*/*/*/*.csv")
+    curves = [path for path in tables if path.stem != "monte-carlo"]
     done = {path: path.stat().st_mtime_ns for path in curves if path.with_suffix(".json").exists()}
     assert 3 <= len(done) < 30
 

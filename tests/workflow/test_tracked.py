@@ -16,7 +16,7 @@ TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in S
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
 ACCURACY, CONVERGENCE = _HERE.trained, _HERE.converged
 PROGRESS = _HERE.progressed
-FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE, *PROGRESS]
+FIGURES = [*SETTINGS.bounds, *ACCURACY, *CONVERGENCE, *PROGRESS, *SETTINGS.simulation]
 JOINED = [panel for figure in ACCURACY for panel in figure.panels]
 TUNED = [grid.product(SETTINGS.results) for grid in SETTINGS.grids]
 TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
@@ -33,6 +33,8 @@ def _products():
     yield from (figure_products.accuracy(SETTINGS, figure) for figure in ACCURACY)
     yield from (figure_products.convergence(SETTINGS, figure) for figure in CONVERGENCE)
     yield from (figure_products.progress(SETTINGS, figure) for figure in PROGRESS)
+    yield from (panel.product(SETTINGS.results) for panel in SETTINGS.simulations)
+    yield from (figure_products.simulation(SETTINGS, figure) for figure in SETTINGS.simulation)
     yield ledger_products.claims(SETTINGS)
     yield schema.key_page()
 
@@ -63,7 +65,7 @@ def test_every_tracked_table_has_a_record(tracked_results):
 def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
     expected = {
         f"{one.stem(SETTINGS.results)}.{form}"
-        for one in (*SETTINGS.curves, *JOINED)
+        for one in (*SETTINGS.curves, *JOINED, *SETTINGS.simulations)
         for form in ("csv", "json")
     }
     expected |= {"results/claims.csv", "results/claims.json"}

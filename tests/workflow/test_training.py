@@ -68,6 +68,15 @@ def test_results_that_are_there_plan_nothing(trained):
     assert clone.plan("all_trainings").jobs == {}
 
 
+def test_only_the_run_that_is_missing_is_planned(trained):
+    """Its data has to be fetched first, which makes no other run old."""
+    clone, runs = trained
+    (clone.path / "resources/mnist.json").unlink(missing_ok=True)
+    history = clone.path / runs[-1].outputs[0]
+    history.unlink()
+    assert clone.plan("all_trainings").jobs == {"fetch_mnist": 1, "train": 1}
+
+
 def test_an_edit_of_code_plans_the_runs_behind_it_and_only_if_asked(trained):
     clone, runs = trained
     clone.append(DRAWN, "\n_UNUSED = 1\n")

@@ -38,6 +38,25 @@ rule benchmark_numerical_accounting:
         "../scripts/benchmark_numerical_accounting.py"
 
 
+rule benchmark_shuffled_gaussian:
+    output:
+        table=f"{BENCHMARKS}/shuffled_gaussian.csv",
+    log:
+        f"{LOGS}/benchmark_shuffled_gaussian.log",
+    benchmark:
+        f"{BENCHMARKS}/benchmark_shuffled_gaussian.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    message:
+        "Timing the shuffled Gaussian, against pld-accounting if it is installed."
+    script:
+        "../scripts/benchmark_shuffled_gaussian.py"
+
+
 # Not among all_benchmarks, which need no torch.
 rule benchmark_training:
     output:
@@ -62,4 +81,5 @@ rule all_benchmarks:
     input:
         rules.benchmark_accountants.output.table,
         rules.benchmark_numerical_accounting.output.table,
+        rules.benchmark_shuffled_gaussian.output.table,
     localrule: True

@@ -6,6 +6,7 @@ from shuffledp import config as configuration
 from shuffledp import provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
+from shuffledp.report import products as report_products
 from shuffledp.training.experiment import DATA
 
 try:
@@ -40,6 +41,10 @@ for figure in SETTINGS.trained:
     CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
 for figure in SETTINGS.converged:
     CATALOGUE.add("figures", figure_products.convergence(SETTINGS, figure))
+for simulation in SETTINGS.simulations:
+    CATALOGUE.add("results", simulation.product(RESULTS))
+for figure in SETTINGS.simulation:
+    CATALOGUE.add("figures", figure_products.simulation(SETTINGS, figure))
 for figure in SETTINGS.progressed:
     CATALOGUE.add("figures", figure_products.progress(SETTINGS, figure))
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
@@ -47,8 +52,19 @@ CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
 CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
+# What the report tells the origin of: all but runs that were never made.
+REPORTED = {
+    product.record: product.outputs[0]
+    for product in CATALOGUE.products("results", "trainings", "figures")
+    if product not in CATALOGUE.products("trainings") or Path(product.record).exists()
+}
 RUNS = {run for experiment in SETTINGS.experiments for run in experiment.runs(RESULTS)}
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
+
+
+def one_of(names):
+    """A pattern for one of these, and for nothing if there are none."""
+    return "|".join(sorted(set(names))) or "(?!)"
 
 
 def papers(figures):
@@ -56,30 +72,31 @@ def papers(figures):
     names = {}
     for figure in figures:
         names.setdefault(figure.paper, []).append(figure.name)
-    return "|".join(f"{paper}(?=/(?:{'|'.join(own)})[/.])" for paper, own in names.items())
+    return one_of(f"{paper}(?=/(?:{'|'.join(own)})[/.])" for paper, own in names.items())
 
 
 wildcard_constraints:
     paper=papers(SETTINGS.bounds),
-    figure="|".join(sorted({figure.name for figure in SETTINGS.bounds})),
-    panel="|".join(sorted({curve.panel for curve in SETTINGS.curves})),
-    accountant="|".join(sorted({curve.accountant for curve in SETTINGS.curves})),
+    figure=one_of(figure.name for figure in SETTINGS.bounds),
+    panel=one_of(curve.panel for curve in SETTINGS.curves),
+    accountant=one_of(curve.accountant for curve in SETTINGS.curves),
     quantity_paper=papers(SETTINGS.quantities),
-    quantity_figure="|".join(sorted({figure.name for figure in SETTINGS.quantities})),
-    quantity_panel="|".join(
-        sorted({curve.panel for figure in SETTINGS.quantities for curve in figure.curves})
-    ),
-    quantity="|".join(sorted({curve.quantity for figure in SETTINGS.quantities for curve in figure.curves})),
+    quantity_figure=one_of(figure.name for figure in SETTINGS.quantities),
+    quantity_panel=one_of(curve.panel for figure in SETTINGS.quantities for curve in figure.curves),
+    quantity=one_of(curve.quantity for figure in SETTINGS.quantities for curve in figure.curves),
     accuracy_paper=papers(SETTINGS.trained),
-    accuracy_figure="|".join(sorted({figure.name for figure in SETTINGS.trained})),
-    accuracy_panel="|".join(sorted({panel.panel for figure in SETTINGS.trained for panel in figure.panels})),
+    accuracy_figure=one_of(figure.name for figure in SETTINGS.trained),
+    accuracy_panel=one_of(panel.panel for figure in SETTINGS.trained for panel in figure.panels),
     convergence_paper=papers(SETTINGS.convergence),
-    convergence_figure="|".join(sorted({figure.name for figure in SETTINGS.convergence})),
+    convergence_figure=one_of(figure.name for figure in SETTINGS.convergence),
+    simulation_paper=papers(SETTINGS.simulation),
+    simulation_figure=one_of(figure.name for figure in SETTINGS.simulation),
+    clients=one_of(str(panel.n) for panel in SETTINGS.simulations),
     progress_paper=papers(SETTINGS.progressed),
-    progress_figure="|".join(sorted({figure.name for figure in SETTINGS.progressed})),
-    data="|".join(DATA),
-    experiment="|".join(sorted(experiment.name for experiment in SETTINGS.experiments)),
-    seed="|".join(str(seed) for seed in range(MOST_SEEDS)),
+    progress_figure=one_of(figure.name for figure in SETTINGS.progressed),
+    data=one_of(DATA),
+    experiment=one_of(experiment.name for experiment in SETTINGS.experiments),
+    seed=one_of(str(seed) for seed in range(MOST_SEEDS)),
 
 
 def request(record):
@@ -94,12 +111,30 @@ def cached(paths):
     return [ancient(path) if CATALOGUE.is_current(path) else path for path in wanted]
 
 
+def report_pages():
+    """The request of the report's tables, which no run but that of the report counts."""
+    product = report_products.pages(SETTINGS, list(REPORTED))
+    return provenance.stage(product, CATALOGUE.folder)
+
+
 def data_of(wildcards):
     """What training reads: whatever its age, so that fetching data again trains nothing again."""
     experiment = SETTINGS.experiment(wildcards.experiment)
     if experiment.features is not None:
         return ancient(f"resources/features/{experiment.name}-{experiment.data}.json")
     return ancient(MNIST) if experiment.data == "mnist" else []
+
+
+def trainings_left():
+    """The runs to ask for: only what is not current, as fetching the data for one would make all others again;
+    if everything is, all of them, so that there is nothing to do."""
+    every = [
+        path
+        for experiment in SETTINGS.experiments
+        for run in SETTINGS.trainings(experiment)
+        for path in run.outputs
+    ]
+    return [path for path in every if not CATALOGUE.is_current(path)] or every
 
 
 def epochs_of(wildcards):
@@ -158,6 +193,18 @@ def converged_runs(wildcards):
 
 def convergence_caption_of(wildcards):
     return figure_products.convergence_caption(SETTINGS, convergence_figure_of(wildcards))
+
+
+def simulation_figure_of(wildcards):
+    return SETTINGS.simulation_figure(wildcards.simulation_paper, wildcards.simulation_figure)
+
+
+def simulated_tables(wildcards):
+    return cached([f"{panel.stem(RESULTS)}.csv" for panel in simulation_figure_of(wildcards).panels])
+
+
+def simulation_caption_of(wildcards):
+    return figure_products.simulation_caption(simulation_figure_of(wildcards))
 
 
 def progress_figure_of(wildcards):

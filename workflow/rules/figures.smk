@@ -58,6 +58,7 @@ rule all_figures:
             for figure in (
                 *SETTINGS.bounds,
                 *SETTINGS.quantities,
+                *SETTINGS.simulation,
                 *SETTINGS.trained,
                 *SETTINGS.converged,
                 *SETTINGS.progressed,

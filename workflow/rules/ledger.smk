@@ -3,11 +3,7 @@ rule evaluate_claims:
         request=request(f"{RESULTS}/claims.json"),
         curves=cached(ledger_products.claims(SETTINGS).inputs),
     output:
-        ledger=report(
-            f"{RESULTS}/claims.csv",
-            caption="../report/claims.rst",
-            category="claims",
-        ),
+        ledger=f"{RESULTS}/claims.csv",
         record=f"{RESULTS}/claims.json",
     log:
         f"{LOGS}/evaluate_claims.log",

@@ -70,10 +70,5 @@ rule train:
 
 rule all_trainings:
     input:
-        [
-            path
-            for experiment in SETTINGS.experiments
-            for run in SETTINGS.trainings(experiment)
-            for path in run.outputs
-        ],
+        trainings_left(),
     localrule: True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import resource
 import sys
 import time
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +21,10 @@ from shuffledp.profiles.enumeration import enumerated_clones
 _REPEATS = 5
 _EPS0, _DELTA, _SAMPLED, _ROUNDS = 2.0, 1e-8, 1e-3, 1e5
 _LARGEST_ENUMERATED = 1e5
+
+_SIGMA, _GAUSSIAN_DELTA = 2.0, 1e-6
+_LARGEST_OF_PEER = 1e2  # clients: beyond, the other package takes minutes
+_PEER = "PLD_accounting"
 
 
 def _seconds(run: Callable[[], object]) -> float:
@@ -120,3 +126,46 @@ def time_numerical_accounting() -> pd.DataFrame:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     rows.append(("peak memory", np.nan, peak, np.nan, ""))
     return pd.DataFrame(rows, columns=["measured", "at", "seconds", "ratio", "against"])
+
+
+def _timed_once(run: Callable[[], tuple[float, float]]) -> tuple[float, float]:
+    """Return the seconds of one run, and by what its upper bound exceeds its lower one, relative."""
+    start = time.perf_counter()
+    lower, upper = run()
+    return time.perf_counter() - start, upper / lower - 1
+
+
+def _pair_bounds(n: int) -> tuple[float, float]:
+    lower, upper = (
+        profiles.shuffled_gaussian_epsilon(_GAUSSIAN_DELTA, n=n, sigma=_SIGMA, bound=bound)
+        for bound in ("lower", "upper")
+    )
+    return lower, upper
+
+
+def _peer_bounds(n: int) -> tuple[float, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that numba is missing
+        package = importlib.import_module(_PEER)
+        upper, lower = package.gaussian_allocation_epsilon_range(
+            delta=_GAUSSIAN_DELTA, sigma=_SIGMA, num_steps=n
+        )
+    return lower, upper
+
+
+def time_shuffled_gaussian() -> pd.DataFrame:
+    """Time the bracket of epsilon for the shuffled Gaussian, against the package pld-accounting if there.
+
+    Returns:
+        Columns: measured (here or pld-accounting), n, seconds, width (upper over lower bound, less 1), and
+        ratio, the other package's seconds over ours at the same n.
+    """
+    _pair_bounds(2)  # warms up
+    rows: list[tuple[str, int, float, float, float]] = []
+    for n in (7, 100, 1000, 10**4, 10**5, 10**6):
+        ours, width = _timed_once(lambda n=n: _pair_bounds(n))
+        rows.append(("here", n, ours, width, 1.0))
+        if n <= _LARGEST_OF_PEER and importlib.util.find_spec(_PEER):
+            theirs, width = _timed_once(lambda n=n: _peer_bounds(n))
+            rows.append(("pld-accounting", n, theirs, width, theirs / ours))
+    return pd.DataFrame(rows, columns=["measured", "n", "seconds", "width", "ratio"])

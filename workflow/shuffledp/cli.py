@@ -7,10 +7,10 @@ may take, so commands import them once their arguments have been read.
 
 from __future__ import annotations
 
-import decimal
 import functools
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import shuffledp
-from shuffledp import extras
+from shuffledp import extras, rounding
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
@@ -31,10 +31,8 @@ BAD_INPUT = 2
 FAILED = 1
 DEFAULT_CONFIG = "config/config.yaml"
 
-_SHOWN_DIGITS = 7
 _PIPED_WIDTH = 350  # columns; a row stays one line where nobody reads it on a screen
 _ORDER = ("upper", "estimate", "lower")
-_OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}
 _SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
 
 
@@ -125,7 +123,8 @@ Mechanism = Annotated[
     typer.Option(
         "--mechanism",
         metavar="NAME",
-        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp.",
+        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp (all but ldp with "
+        "protocol shuffle if none is named).",
     ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
@@ -182,8 +181,9 @@ def epsilon(
     """Print epsilon by every accountant.
 
     The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
-    worst eps0-LDP randomiser. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds
-    marked renyi speak of Renyi accounting only and take no part in the interval.
+    worst eps0-LDP randomiser, or, where the mechanism is given, for the worst data sets. Upper bounds are
+    shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
+    accounting only and take no part in the interval.
     """
     given = {
         "n": clients,
@@ -217,7 +217,7 @@ def epsilon(
         [
             [
                 entry.name,
-                _shown(row["epsilon"], entry.kind),
+                rounding.shown(row["epsilon"], entry.kind),
                 _side(entry),
                 entry.citation,
                 entry.theorem,
@@ -226,20 +226,20 @@ def epsilon(
         ],
     )
     if bracket:
-        low, high = _shown(bracket["lower"], "lower"), _shown(bracket["upper"], "upper")
+        low, high = rounding.shown(bracket["lower"], "lower"), rounding.shown(bracket["upper"], "upper")
         ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""
         typer.echo(f"epsilon in [{low}, {high}] by {' and '.join(bracket['names'].values())}{ratio}")
         upper = accountants.get(bracket["names"]["upper"])
         if accountants.needs_decomposition(upper):
             typer.echo(
                 f"{upper.name} needs a randomiser with {upper.needs[-1]}; for any other, epsilon is at most "
-                f"{_shown(bracket['any']['upper'], 'upper')} by {bracket['any']['name']}"
+                f"{rounding.shown(bracket['any']['upper'], 'upper')} by {bracket['any']['name']}"
             )
     elif accountant is not None:
         ((entry, row),) = rows
         for column in list(row)[1:]:  # epsilon itself is in the table
             kind = entry.kind if column == "theorem_epsilon" else "estimate"
-            typer.echo(f"{column} = {_shown(row[column], kind)}")
+            typer.echo(f"{column} = {rounding.shown(row[column], kind)}")
 
 
 @app.command()
@@ -296,7 +296,7 @@ def delta(
     typer.echo(_in_words(setting))
     typer.echo(f"delta {_SIGN[entry.kind]} {_digits(found)} at epsilon = {asked:.15g} by {_source(entry)}")
     if recomputed is not None:
-        typer.echo(f"epsilon at that delta: {_shown(recomputed, entry.kind)}")
+        typer.echo(f"epsilon at that delta: {rounding.shown(recomputed, entry.kind)}")
 
 
 @app.command()
@@ -344,7 +344,7 @@ def calibrate(
     typer.echo(_in_words(setting))
     shown = _digits(found) if unknown == "eps0" else str(found)
     typer.echo(f"{unknown} <= {shown} keeps epsilon <= {target:.15g} by {_source(entry)}")
-    typer.echo(f"epsilon there: {_shown(recomputed, entry.kind)}")
+    typer.echo(f"epsilon there: {rounding.shown(recomputed, entry.kind)}")
 
 
 @app.command("accountants")
@@ -408,8 +408,10 @@ def train(
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
     extras.need("torch", extra="training")
-    from shuffledp.training import commands
+    from shuffledp.training import commands, datasets
 
+    if data is not None:  # what the command line names goes before the environment
+        os.environ.pop(datasets.VARIABLE, None)
     commands.train(
         chosen,
         seeds=wanted,
@@ -513,6 +515,10 @@ def _system(protocol: str | None, mechanism: str | None, accountant: str | None)
     from shuffledp.accountants import systems
 
     meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
+    if protocol is None and accountant is None and mechanism is not None:
+        known = [system.protocol for system in systems.systems() if system.mechanism == mechanism]
+        if meant.protocol not in known:
+            protocol = known[0] if len(known) == 1 else "shuffle"
     asked = systems.get(protocol or meant.protocol, mechanism or meant.mechanism)
     if accountant is not None and asked != meant:
         raise ValueError(
@@ -670,15 +676,7 @@ def _in_words(setting: dict[str, float]) -> str:
 
 def _digits(value: float) -> str:
     """Write an answer of ``calibration``, which has no more digits than these; trailing zeros included."""
-    return f"{value:g}" if value in (0, 1) else f"{value:#.{_SHOWN_DIGITS}g}"
-
-
-def _shown(value: float, kind: str) -> str:
-    """Round for display in the direction in which a bound stays one."""
-    context = decimal.Context(prec=_SHOWN_DIGITS, rounding=_OUTWARD.get(kind, decimal.ROUND_HALF_EVEN))
-    # from the shortest digits that mean this number, so that 0.1 is not rounded up for what a double lacks
-    rounded = context.create_decimal(repr(value))
-    return f"{float(rounded):.{_SHOWN_DIGITS}g}"
+    return f"{value:g}" if value in (0, 1) else f"{value:#.{rounding.DIGITS}g}"
 
 
 def _print_table(columns: list[str], rows: list[list[str]]) -> None:

@@ -16,7 +16,7 @@ import jsonschema
 import numpy as np
 import yaml
 
-from shuffledp import accountants
+from shuffledp import accountants, simulation
 from shuffledp.accountants.systems import variables
 from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
@@ -176,6 +176,50 @@ class Convergence:
 
 
 @dataclass(frozen=True)
+class Simulation:
+    """Monte Carlo estimates of the shuffled Gaussian's profile, for one number of clients."""
+
+    paper: str
+    figure: str
+    n: int
+    sigma: float
+    eps: tuple[float, ...]
+    points: int
+    half_width: float
+    seed: int
+
+    @property
+    def panel(self) -> str:
+        """The folder of this number of clients."""
+        return f"n{self.n}"
+
+    def stem(self, results: str) -> str:
+        """Return the path of the result without its suffix."""
+        return f"{results}/{self.paper}/{self.figure}/{self.panel}/monte-carlo"
+
+    def product(self, results: str) -> Product:
+        """Return the table of estimates as a product of the workflow."""
+        stem = self.stem(results)
+        keys = ("n", "sigma", "points", "half_width", "seed")
+        return Product(
+            record=f"{stem}.json",
+            parameters={"eps": list(self.eps), **{key: getattr(self, key) for key in keys}},
+            modules=simulation.MODULES,
+            outputs=(f"{stem}.csv",),
+        )
+
+
+@dataclass(frozen=True)
+class SimulationFigure:
+    """One figure of Monte Carlo estimates beside the exact profile."""
+
+    paper: str
+    name: str
+    settings: Mapping[str, Any]
+    panels: tuple[Simulation, ...]
+
+
+@dataclass(frozen=True)
 class Line:
     """The runs of one experiment in a figure of accuracy against rounds."""
 
@@ -205,6 +249,7 @@ class Settings:
     quantities: tuple[QuantityFigure, ...] = ()
     accuracy: tuple[AccuracyFigure, ...] = ()
     convergence: tuple[Convergence, ...] = ()
+    simulation: tuple[SimulationFigure, ...] = ()
     progress: tuple[Progress, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     grids: tuple[Grid, ...] = ()
@@ -214,6 +259,11 @@ class Settings:
     def curves(self) -> tuple[Curve, ...]:
         """All curves of all figures."""
         return tuple(curve for figure in self.bounds for curve in figure.curves)
+
+    @property
+    def simulations(self) -> tuple[Simulation, ...]:
+        """All tables of Monte Carlo estimates."""
+        return tuple(panel for figure in self.simulation for panel in figure.panels)
 
     @property
     def trained(self) -> tuple[AccuracyFigure, ...]:
@@ -313,6 +363,14 @@ class Settings:
         """
         return _named(self.convergence, paper, name)
 
+    def simulation_figure(self, paper: str, name: str) -> SimulationFigure:
+        """Return the figure of Monte Carlo estimates of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        return _named(self.simulation, paper, name)
+
 
 def _named(figures: Sequence[Any], paper: str, name: str) -> Any:
     for figure in figures:
@@ -397,6 +455,11 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         for paper, by_name in data.get("convergence", {}).items()
         for name, figure in by_name.items()
     )
+    simulated = tuple(
+        _simulation(paper, name, figure, files)
+        for paper, by_name in data.get("simulation", {}).items()
+        for name, figure in by_name.items()
+    )
     progress = tuple(
         _progress(paper, name, figure, experiments, files)
         for paper, by_name in data.get("progress", {}).items()
@@ -408,6 +471,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         quantities=quantity_figures,
         accuracy=accuracy,
         convergence=convergence,
+        simulation=simulated,
         progress=progress,
         experiments=experiments,
         grids=tuple(
@@ -568,6 +632,17 @@ def _convergence(
     return Convergence(paper, name, figure, fitting[figure["experiment"]])
 
 
+def _simulation(paper: str, name: str, figure: dict[str, Any], files: Sequence[str]) -> SimulationFigure:
+    figure.setdefault("choices", [])
+    _, eps = _points(
+        {"variable": "epsilon", **figure["epsilon"]}, ["simulation", paper, name], files, "epsilon"
+    )
+    keys = {"sigma": float, "points": int, "half_width": float, "seed": int}
+    setting = {key: read(figure[key]) for key, read in keys.items()}
+    panels = [Simulation(paper, name, int(n), eps=eps, **setting) for n in figure["clients"]]
+    return SimulationFigure(paper, name, figure, tuple(panels))
+
+
 def _progress(
     paper: str, name: str, figure: dict[str, Any], experiments: Sequence[Experiment], files: Sequence[str]
 ) -> Progress:
@@ -681,12 +756,14 @@ def _quantities(
     return QuantityFigure(paper, name, {**figure, "styles": looks}, tuple(curves))
 
 
-def _points(x: dict[str, Any], at: list[str], files: Sequence[str]) -> tuple[str, tuple[float, ...]]:
+def _points(
+    x: dict[str, Any], at: list[str], files: Sequence[str], key: str = "x"
+) -> tuple[str, tuple[float, ...]]:
     first, last, variable = float(x["from"]), float(x["to"]), x["variable"]
     if first >= last:
         raise ValueError(
-            f"configuration: x.from must be less than x.to, got {first:g} and {last:g} "
-            f"(at {_where([*at, 'x', 'from'], files)})"
+            f"configuration: {key}.from must be less than {key}.to, got {first:g} and {last:g} "
+            f"(at {_where([*at, key, 'from'], files)})"
         )
     spaced = np.linspace if variable == "epsilon" else np.geomspace
     points = spaced(first, last, int(x["points"]))

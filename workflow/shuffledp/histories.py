@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from shuffledp.checks import FloatArray
+from numpy.typing import NDArray
 
 
 class Accuracies(NamedTuple):
@@ -20,9 +19,9 @@ class Accuracies(NamedTuple):
         deviation: standard deviation over seeds, with one degree of freedom less; 0 for one seed.
     """
 
-    rounds: FloatArray
-    mean: FloatArray
-    deviation: FloatArray
+    rounds: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
 
 
 def accuracies(histories: Sequence[pd.DataFrame]) -> Accuracies:

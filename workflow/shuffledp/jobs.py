@@ -12,6 +12,15 @@ from typing import Any
 
 from shuffledp import files, provenance
 
+CHECKPOINTS = "resources/checkpoints"
+
+
+def checkpoint_of(product_path: Path | str, suffix: str) -> Path:
+    """Return where the state of an unfinished product is kept: not among results, which failed jobs lose."""
+    path = Path(product_path)
+    folder = path.parent.as_posix().strip("/.").replace("/", "-")
+    return Path(CHECKPOINTS) / f"{folder}-{path.stem}{suffix}"
+
 
 @contextmanager
 def logged(log: Path | str) -> Iterator[None]:

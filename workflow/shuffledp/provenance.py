@@ -285,6 +285,10 @@ class Catalogue:
             self._current.update(product.outputs)
         self._entries.append((kind, product, _made_at(product)))
 
+    def products(self, *kinds: str) -> list[Product]:
+        """Return the products of these kinds, in the order in which they were added."""
+        return [product for kind, product, _ in self._entries if kind in kinds]
+
     def is_current(self, path: str) -> bool:
         """Return whether a file is the output of a product that was current when it was added."""
         return path in self._current

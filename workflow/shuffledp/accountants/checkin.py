@@ -142,10 +142,28 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     **_OF_THIS,
 )
 def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _clones(n, rate, eps0, rounds, delta, "feldman2022")
+
+
+@register(
+    name="check-in-pld-feldman2021",
+    citation="feldman2021, koskela2022, liew2022, doroshenko2022",
+    theorem="Theorem 3.1 of feldman2021, Lemma 7 of koskela2022, mixed over check-ins",
+    kind="upper",
+    label="check-in, clones of feldman2021, numerical",
+    needs=("eps0-LDP",),
+    note="As check-in-pld, with the fewer clones of the earlier analysis.",
+    **_OF_THIS,
+)
+def _pld_feldman2021(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _clones(n, rate, eps0, rounds, delta, "feldman2021")
+
+
+def _clones(n: int, rate: float, eps0: float, rounds: FloatArray, delta: float, analysis: str) -> Columns:
     trivial = losses.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
-    outcomes = liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0)
+    outcomes = liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0, analysis=analysis)
     return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 

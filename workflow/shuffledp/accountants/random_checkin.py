@@ -147,6 +147,20 @@ def _clones(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns
     return clones.columns(n, n, eps0, rounds, delta, "feldman2022")
 
 
+@register(
+    name="shuffle-clones-feldman2021",
+    citation="feldman2021, doroshenko2022",
+    theorem="Theorem 3.1 of feldman2021, numerically",
+    kind="upper",
+    label="clones of feldman2021, numerical",
+    needs=("eps0-LDP",),
+    note="As shuffle-clones, with the fewer clones of the earlier analysis.",
+    protocol="shuffle",
+)
+def _clones_feldman2021(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return clones.columns(n, n, eps0, rounds, delta, "feldman2021")
+
+
 def window_columns(
     reports: int,
     eps0: float,

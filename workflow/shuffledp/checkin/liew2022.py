@@ -198,13 +198,14 @@ def most_check_ins(*, n: int, rate: float, delta: float) -> int:
     return min(most, n)
 
 
-def check_in_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
+def check_in_outcomes(*, n: int, rate: float, eps0: float, analysis: str = "feldman2022") -> Outcomes:
     """Return a pair that dominates a round of shuffled check-in: clones, mixed over the number of reports.
 
     Args:
         n: number of clients.
         rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, > 0.
+        analysis: of the clones, "feldman2022" or "feldman2021".
 
     Returns:
         Masses and losses, pessimistic: within a block, the fewest clones and the largest sample; rounded by
@@ -215,7 +216,7 @@ def check_in_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
         pair = clones_pair(
             n=max(int(low), 1),
             eps0=eps0,
-            analysis="feldman2022",
+            analysis=analysis,
             bound="upper",
             relative_width=_PAIR_WIDTH,
         )

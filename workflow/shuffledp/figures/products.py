@@ -8,7 +8,15 @@ from typing import Any
 from shuffledp import accountants, files
 from shuffledp.accountants.systems import answer
 from shuffledp.checkin import quantities as registry
-from shuffledp.config import AccuracyFigure, Convergence, Figure, Progress, QuantityFigure, Settings
+from shuffledp.config import (
+    AccuracyFigure,
+    Convergence,
+    Figure,
+    Progress,
+    QuantityFigure,
+    Settings,
+    SimulationFigure,
+)
 from shuffledp.figures.captions import render_caption, short
 from shuffledp.provenance import Product
 from shuffledp.training.experiment import SAMPLING, Experiment
@@ -320,6 +328,40 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
     }
 
 
+def simulation(settings: Settings, figure: SimulationFigure) -> Product:
+    """Return a figure of Monte Carlo estimates as a product."""
+    paths = tuple(f"{panel.stem(settings.results)}.csv" for panel in figure.panels)
+    stem = f"{settings.figures}/{figure.paper}/{figure.name}"
+    return Product(
+        record=f"{stem}.json",
+        parameters={"tables": list(paths)},
+        modules=("shuffledp.figures.simulation", "shuffledp.tables"),
+        outputs=(f"{stem}.pdf", f"{stem}.png"),
+        inputs=paths,
+    )
+
+
+def simulation_caption(figure: SimulationFigure) -> dict[str, Any]:
+    """Return what the caption's template is told about Monte Carlo estimates, all from the configuration."""
+    panel = figure.panels[0]
+    clients = [one.n for one in figure.panels]
+    return {
+        "paper": figure.paper,
+        "figure": figure.name,
+        "shows": figure.settings["shows"],
+        "choices": figure.settings["choices"],
+        "clients": ", ".join(map(str, clients)),
+        "largest": max(clients),
+        "from": short(panel.eps[0]),
+        "to": short(panel.eps[-1]),
+        "epsilons": len(panel.eps),
+        "sigma": short(panel.sigma),
+        "points": short(panel.points),
+        "half_width": short(panel.half_width),
+        "seed": panel.seed,
+    }
+
+
 def gallery(settings: Settings, templates: Path) -> Product:
     """Return the page of figures and captions as a product."""
     pages = [(figure, "bounds.rst", caption(figure)) for figure in settings.bounds]
@@ -328,6 +370,7 @@ def gallery(settings: Settings, templates: Path) -> Product:
     pages += [
         (figure, "convergence.rst", convergence_caption(settings, figure)) for figure in settings.converged
     ]
+    pages += [(figure, "simulation.rst", simulation_caption(figure)) for figure in settings.simulation]
     pages += [(figure, "progress.rst", progress_caption(settings, figure)) for figure in settings.progressed]
     entries = [
         [

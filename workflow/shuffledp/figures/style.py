@@ -21,6 +21,9 @@ LINES = {
     "dashdot": "-.",
     "dotted": ":",
     "longdash": (0, (9, 2)),
+    "shortdash": (0, (2, 1.5)),
+    "dashdotdot": (0, (5, 1.5, 1, 1.5, 1, 1.5)),
+    "finedots": (0, (1, 0.8)),
 }
 
 _STYLE = {

@@ -19,6 +19,7 @@ def claims(settings: Settings) -> Product:
         made |= {f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
     for experiment in settings.experiments:
         made |= {run for run in experiment.runs(settings.results) if Path(run).exists()}
+    made |= {f"{panel.stem(settings.results)}.csv" for panel in settings.simulations}
     keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
     paths = {key: f"{settings.results}/{'/'.join(key)}.csv" for key in keys}
     paths = {key: path for key, path in paths.items() if path in made}

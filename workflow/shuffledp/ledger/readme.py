@@ -11,7 +11,7 @@ from shuffledp import files, tables
 from shuffledp.provenance import Product
 
 BEGIN, END = "<!-- ledger: begin (written by the workflow) -->", "<!-- ledger: end -->"
-_HEADINGS = {
+HEADINGS = {
     "id": "",
     "paper": "paper",
     "statement": "claim",
@@ -25,11 +25,11 @@ _HEADINGS = {
 def render(ledger: pd.DataFrame) -> str:
     """Return the ledger as a Markdown table."""
     lines = [
-        "| " + " | ".join(_HEADINGS.values()) + " |",
-        "|" + "---|" * len(_HEADINGS),
+        "| " + " | ".join(HEADINGS.values()) + " |",
+        "|" + "---|" * len(HEADINGS),
     ]
     for row in ledger.astype(str).to_dict("records"):
-        lines.append("| " + " | ".join(row[column].replace("|", r"\|") for column in _HEADINGS) + " |")
+        lines.append("| " + " | ".join(row[column].replace("|", r"\|") for column in HEADINGS) + " |")
     return "\n".join(lines)
 
 

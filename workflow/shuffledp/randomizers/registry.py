@@ -37,7 +37,8 @@ def create(
     Args:
         name: one of ``NAMES``.
         dimension: d, the length of the vectors, >= 2.
-        radius: the clip norm C > 0; inputs lie in the ball of that radius of the randomiser's norm.
+        radius: the clip norm C > 0; inputs lie in the ball of that radius of the randomiser's norm. A longer
+            row is as private, but not unbiased: ``clip_`` or ``check_inputs`` come first.
         eps0: local privacy parameter > 0 (nats), for all but "gaussian".
         noise_multiplier: z > 0, standard deviation over C, for "gaussian" alone.
 
@@ -55,8 +56,8 @@ def create(
     for label, value in (("radius", clip_norm), (wanted, strength)):
         if value <= 0:
             raise ValueError(f"{label} must be a finite number > 0, got {value!r}")
-    if name != "gaussian" and not math.isfinite(1 / strength):
-        raise ValueError(f"eps0 must be large enough for 1/eps0 to be finite, got {eps0!r}")
+    if name != "gaussian" and not math.isfinite((size * clip_norm / strength) * (1 / strength) * clip_norm):
+        raise ValueError(f"eps0 must be large enough for (d C/eps0)^2 to be finite, got {eps0!r}")
     made = getattr(importlib.import_module(f"shuffledp.randomizers.{name}"), _CLASSES[name])
     return made(dimension=size, radius=clip_norm, **{wanted: strength})
 

@@ -7,6 +7,7 @@ round. ``to_epsilon`` and ``to_delta`` compose over rounds and convert to approx
 from shuffledp.rdp.conversion import Conversion, to_delta, to_epsilon
 from shuffledp.rdp.girgis2021 import girgis2021_lower, girgis2021_ternary, girgis2021_upper
 from shuffledp.rdp.girgis2021ccs import girgis2021ccs_shuffle
+from shuffledp.rdp.liew2022gaussian import liew2022gaussian_shuffle
 from shuffledp.rdp.wang2019 import wang2019_subsampled
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "girgis2021_ternary",
     "girgis2021_upper",
     "girgis2021ccs_shuffle",
+    "liew2022gaussian_shuffle",
     "to_delta",
     "to_epsilon",
     "wang2019_subsampled",

@@ -75,7 +75,7 @@ def girgis2021_convergence(
         ValueError: an argument is out of range.
     """
     counts = checks.counts("rounds", rounds, at_least=1)
-    (n, k), size = checks.clients(n, k), step_size.positive("diameter", diameter)
+    (n, k), size = checks.clients(n, k), checks.positive("diameter", diameter)
     moment = step_size.second_moment(
         k=k, dimension=dimension, eps0=eps0, lipschitz=lipschitz, norm=norm, variance=variance
     )

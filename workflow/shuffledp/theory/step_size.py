@@ -1,13 +1,15 @@
 """The second moment and the step sizes of Theorem 3 of girgis2021, apart from the theorem itself: training
-uses them, and does not depend on how privacy is accounted for."""
+uses them, and does not depend on how privacy is accounted for (nor on the modules that only accounting uses,
+whose changes would make runs stale)."""
 
 from __future__ import annotations
 
 import math
 
-from shuffledp import checks, numerics
+from shuffledp import checks
 
 NORMS = (1.0, 2.0, math.inf)
+_OUTWARD = 2.0**-37  # as that of numerics
 
 
 def ball_norm(value: object) -> float:
@@ -19,18 +21,6 @@ def ball_norm(value: object) -> float:
     number = checks.real("norm", value, at_least=1.0, finite=False)
     if number not in NORMS:
         raise ValueError(f"norm must be one of 1, 2 and inf, got {value!r}")
-    return number
-
-
-def positive(name: str, value: object, *, finite: bool = True) -> float:
-    """Return a number > 0 (finite, unless told otherwise).
-
-    Raises:
-        ValueError: naming the argument.
-    """
-    number = checks.real(name, value, finite=finite)
-    if number <= 0:
-        raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
     return number
 
 
@@ -52,7 +42,7 @@ def local_variance(*, dimension: int, eps0: float, lipschitz: float, norm: float
         ValueError: an argument is out of range.
     """
     d, p = checks.count("dimension", dimension), ball_norm(norm)
-    spread = positive("lipschitz", lipschitz) / math.tanh(positive("eps0", eps0) / 2)
+    spread = checks.positive("lipschitz", lipschitz) / math.tanh(checks.positive("eps0", eps0) / 2)
     factor = {1.0: float(d), 2.0: 14.0 * d, math.inf: float(d) * d}[p]
     return factor * spread * spread
 
@@ -77,11 +67,11 @@ def second_moment(
         ValueError: an argument is out of range.
     """
     reports, d, p = checks.count("k", k), checks.count("dimension", dimension), ball_norm(norm)
-    radius = positive("lipschitz", lipschitz)
+    radius = checks.positive("lipschitz", lipschitz)
     named = local_variance(dimension=d, eps0=eps0, lipschitz=radius, norm=p)
     spread = named if variance is None else checks.real("variance", variance, at_least=0.0)
     longest = float(d) if p == math.inf else 1.0
-    return (longest * radius * radius + spread / reports) * (1 + numerics.OUTWARD)
+    return (longest * radius * radius + spread / reports) * (1 + _OUTWARD)
 
 
 def step(t: int, *, diameter: float, moment: float) -> float:
@@ -95,5 +85,7 @@ def step(t: int, *, diameter: float, moment: float) -> float:
     Raises:
         ValueError: an argument is out of range.
     """
-    length = positive("diameter", diameter) / math.sqrt(positive("moment", moment, finite=False))
+    length = checks.positive("diameter", diameter) / math.sqrt(
+        checks.real("moment", moment, at_least=math.ulp(0.0), finite=False)
+    )
     return length / math.sqrt(checks.count("t", t))

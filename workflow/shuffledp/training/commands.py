@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import torch
 
-from shuffledp import files, provenance
+from shuffledp import files, jobs, provenance
 from shuffledp.training import progress, runs
 from shuffledp.training.experiment import Experiment
-
-CHECKPOINTS = "resources/checkpoints"
-
-
-def checkpoint_of(product_path: Path | str) -> Path:
-    """Return where a run's checkpoint is kept: not among results, which failed jobs lose."""
-    path = Path(product_path)
-    folder = path.parent.as_posix().strip("/.").replace("/", "-")
-    return Path(CHECKPOINTS) / f"{folder}-{path.stem}.pt"
 
 
 def train(
@@ -65,7 +55,7 @@ def train(
                 runs.make(
                     request,
                     name=experiment.name,
-                    checkpoint=checkpoint_of(product.outputs[0]),
+                    checkpoint=jobs.checkpoint_of(product.outputs[0], ".pt"),
                     data=data,
                     on=on,
                     report=report,

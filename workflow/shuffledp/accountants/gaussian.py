@@ -1,0 +1,104 @@
+"""The shuffled Gaussian: every client adds Gaussian noise to a record in [0, 1]; the reports are shuffled.
+
+Two data sets are known exactly, those of koskela2022 (section 5), and no worst pair is: so what is certified
+for all data sets is what a report costs without a shuffler, and the pair bounds epsilon from below.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks
+from shuffledp.accountants import losses, renyi, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
+from shuffledp.profiles.gaussian import gaussian_epsilon
+from shuffledp.profiles.shuffled_gaussian import WAYS, check_sigma, shuffled_gaussian_outcomes
+from shuffledp.rdp.liew2022gaussian import liew2022gaussian_shuffle
+
+
+def _checked(given: Mapping[str, Any]) -> systems.Setting:
+    return {"n": checks.count("n", given["n"]), "sigma": check_sigma(given["sigma"])}
+
+
+SYSTEM = systems.enter(
+    systems.System(
+        "shuffle",
+        "gaussian",
+        "rounds of all n clients, whose records in [0, 1], with Gaussian noise of deviation sigma, are "
+        "shuffled",
+        ("n", "sigma"),
+        "gaussian-unshuffled",
+        _checked,
+        lambda setting: math.inf,
+    )
+)
+_OF_THIS = {
+    "needs": ("Gaussian noise", "records in [0, 1]"),
+    "protocol": SYSTEM.protocol,
+    "mechanism": SYSTEM.mechanism,
+}
+
+
+@register(
+    name="gaussian-unshuffled",
+    citation="balle2018analytic",
+    theorem="Theorem 8",
+    kind="upper",
+    label="Gaussian, no shuffler",
+    note="What the reports cost without a shuffler, whatever the number of clients.",
+    **_OF_THIS,
+)
+def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    found = [
+        float(gaussian_epsilon(delta, mu=math.sqrt(count) / sigma)) if count else 0.0
+        for count in rounds.tolist()
+    ]
+    return {"epsilon": np.array(found, dtype=np.float64)}
+
+
+@register(
+    name="liew2022gaussian-forward",
+    citation="liew2022gaussian, girgis2021",
+    theorem="Renyi DP of the shuffled Gaussian; Lemma 1 of girgis2021",
+    kind="estimate",
+    label="liew2022gaussian, Renyi",
+    note=(
+        "An upper bound for the all-zero data set and one changed record, in one direction; the theorem says "
+        "nothing of other data sets, nor of the other direction."
+    ),
+    **_OF_THIS,
+)
+def _renyi(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    rdp = functools.partial(liew2022gaussian_shuffle, n=n, sigma=sigma)
+    return renyi.columns(rdp, rounds=rounds, delta=delta)
+
+
+@register(
+    name="shuffled-gaussian-pair",
+    citation="koskela2022, doroshenko2022, this project",
+    theorem="section 5 of koskela2022, as sums of log-normal terms",
+    kind="lower",
+    label="all zeros against one 1, exact",
+    note=(
+        "Exact, to the width of a bracket whose other end is pair_upper, for the two data sets of "
+        "koskela2022 and for a Gaussian whose record is allocated to one of n steps at random; over all data "
+        "sets a lower bound, and no guarantee."
+    ),
+    **_OF_THIS,
+)
+def _pair(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    lower = _composed(n, sigma, rounds, delta, "lower")
+    return {**lower, "pair_upper": _composed(n, sigma, rounds, delta, "upper")["epsilon"]}
+
+
+def _composed(n: int, sigma: float, rounds: FloatArray, delta: float, bound: str) -> Columns:
+    pairs = [shuffled_gaussian_outcomes(n=n, sigma=sigma, direction=way, bound=bound) for way in WAYS]
+    rounded = {"upper": connect_the_dots, "lower": merge_to_lattice}[bound]
+    return losses.columns(pairs, rounded=rounded, rounds=rounds, delta=delta, bound=bound)

@@ -1,0 +1,54 @@
+"""Where each result comes from, out of the records beside the results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from shuffledp import provenance
+
+HEADINGS = {
+    "result": "result",
+    "code": "code digest",
+    "current": "code as now",
+    "seed": "seed",
+    "device": "device",
+    "versions": "versions",
+    "seconds": "seconds",
+    "finished": "finished",
+    "git": "git revision",
+    "parameters": "parameters",
+}
+
+
+def described(record: Mapping[str, Any], *, name: str) -> dict[str, str]:
+    """Return a row of the table of provenance.
+
+    Args:
+        record: as ``provenance.record`` wrote it.
+        name: of the record's file.
+
+    Returns:
+        What was made, whether the code that it depends on is still that which made it, the digest of that
+        code, versions, device, seed, seconds, when, at which git revision, and all parameters as JSON.
+        What a record does not say is empty: figures, which are the same wherever they are drawn, keep
+        neither versions nor times.
+    """
+    request, environment = record["request"], record.get("environment", {})
+    same = request["code"] == provenance.code_digest(tuple(request["modules"]))
+    versions = {"python": environment["python"], **environment["versions"]} if environment else {}
+    device = environment.get("device", {})
+    git = environment.get("git") or {}
+    return {
+        "result": name.removesuffix(".json"),
+        "code": request["code"],
+        "current": "yes" if same else "no: the code has changed since",
+        "seed": str(request["parameters"].get("seed", "")),
+        "device": f"{device['name']}, {device['threads']} thread(s)" if device else "",
+        "versions": ", ".join(f"{package} {version}" for package, version in versions.items()),
+        "seconds": f"{environment['seconds']:g}" if environment else "",
+        "finished": environment.get("finished", ""),
+        "git": f"{git['revision'][:10]}{' with changes' if git['dirty'] else ''}" if git else "",
+        "parameters": json.dumps(request["parameters"], indent=1, sort_keys=True),
+    }
