@@ -26,10 +26,10 @@ $(BIN)/python:
 
 # One stamp a set of extras, so that drawing figures never waits for torch.
 $(VENV)/.with-figures: EXTRAS := figures,workflow
-$(VENV)/.with-train: EXTRAS := figures,workflow,training
-$(VENV)/.with-slurm: EXTRAS := figures,workflow,lint,test,training,cluster
+$(VENV)/.with-train: EXTRAS := figures,workflow,training,scattering
+$(VENV)/.with-slurm: EXTRAS := figures,workflow,lint,test,training,scattering,cluster
 $(VENV)/.with-lint: EXTRAS := figures,workflow,lint
-$(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training
+$(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training,scattering
 $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@

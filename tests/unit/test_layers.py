@@ -117,7 +117,7 @@ def test_the_constants_of_randomisers_are_mathematics():
     assert not loaded_by(module) & (HEAVY | {"pandas"})
 
 
-@pytest.mark.parametrize("name", ["experiment", "costs", "datasets", "population", "synthetic"])
+@pytest.mark.parametrize("name", ["experiment", "costs", "datasets", "grid", "population", "synthetic"])
 def test_what_to_train_and_on_what_is_known_without_torch(name):
     assert "torch" not in loaded_by(f"shuffledp.training.{name}", "shuffledp.randomizers.registry")
 

@@ -15,9 +15,12 @@ TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in S
 # Figures of training are drawn once their experiments are trained.
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
 ACCURACY, CONVERGENCE = _HERE.trained, _HERE.converged
-FIGURES = [*SETTINGS.bounds, *SETTINGS.quantities, *ACCURACY, *CONVERGENCE, *SETTINGS.simulation]
+PROGRESS = _HERE.progressed
+FIGURES = [*SETTINGS.bounds, *SETTINGS.quantities, *ACCURACY, *CONVERGENCE, *PROGRESS, *SETTINGS.simulation]
 QUANTITIES = [curve for figure in SETTINGS.quantities for curve in figure.curves]
 JOINED = [panel for figure in ACCURACY for panel in figure.panels]
+TUNED = [grid.product(SETTINGS.results) for grid in SETTINGS.grids]
+TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
 IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
 
@@ -28,9 +31,11 @@ def _products():
     yield from (curve.product(SETTINGS.results) for curve in QUANTITIES)
     yield from (figure_products.quantities(SETTINGS, figure) for figure in SETTINGS.quantities)
     yield from RUNS
+    yield from TUNED
     yield from (panel.product(SETTINGS.results) for panel in JOINED)
     yield from (figure_products.accuracy(SETTINGS, figure) for figure in ACCURACY)
     yield from (figure_products.convergence(SETTINGS, figure) for figure in CONVERGENCE)
+    yield from (figure_products.progress(SETTINGS, figure) for figure in PROGRESS)
     yield from (panel.product(SETTINGS.results) for panel in SETTINGS.simulations)
     yield from (figure_products.simulation(SETTINGS, figure) for figure in SETTINGS.simulation)
     yield ledger_products.claims(SETTINGS)
@@ -67,6 +72,7 @@ def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
         for form in ("csv", "json")
     }
     expected |= {"results/claims.csv", "results/claims.json"}
+    expected |= {name for product in TUNED for name in (*product.outputs, product.record)}
     trained = {name for name in tracked_results if name.startswith("results/training/")}
     assert tracked_results - trained == expected
     wanted = {name for runs in TRAININGS.values() for run in runs for name in (*run.outputs, run.record)}

@@ -48,7 +48,11 @@ def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped)
             "plot_progress",
         }
     asked = clone.plan("all_trainings").jobs
-    assert asked == {"fetch_mnist": 1, "train": sum(entry.seeds for entry in shipped.experiments)}
+    assert asked == {
+        "fetch_mnist": 1,
+        "compute_features": sum(entry.features is not None for entry in shipped.experiments),
+        "train": sum(entry.seeds for entry in shipped.experiments),
+    }
     assert clone.plan("results/training/girgis2021-nonprivate/seed0.csv").jobs == {
         "fetch_mnist": 1,
         "train": 1,
@@ -94,7 +98,8 @@ def test_smoke_training(clone, root):
     settings = config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
     run = clone.run("--cores", "all", "all_trainings", *SMOKE)
     assert run.status == 0, run.output
-    assert run.jobs == {"train": len(settings.experiments)}
+    with_features = sum(entry.features is not None for entry in settings.experiments)
+    assert run.jobs == {"train": len(settings.experiments), "compute_features": with_features}
     assert "fetch_mnist" not in run.output, "generated data need no fetching"
     for experiment in settings.experiments:
         (product,) = settings.trainings(experiment)

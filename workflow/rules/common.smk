@@ -8,6 +8,7 @@ from shuffledp import provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
 from shuffledp.report import products as report_products
+from shuffledp.training.experiment import DATA
 
 try:
     # Snakemake lists the files of its command line, which override, first.
@@ -100,6 +101,7 @@ wildcard_constraints:
     clients=one_of(str(panel.n) for panel in SETTINGS.simulations),
     progress_paper=papers(SETTINGS.progressed),
     progress_figure=one_of(figure.name for figure in SETTINGS.progressed),
+    data=one_of(DATA),
     experiment=one_of(experiment.name for experiment in SETTINGS.experiments),
     seed=one_of(str(seed) for seed in range(MOST_SEEDS)),
 
@@ -128,6 +130,8 @@ def data_of(wildcards):
 
 
 def data_for(experiment):
+    if experiment.features is not None:
+        return ancient(f"resources/features/{experiment.name}-{experiment.data}.json")
     return ancient(MNIST) if experiment.data == "mnist" else []
 
 

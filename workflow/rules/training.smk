@@ -17,6 +17,28 @@ rule fetch_mnist:
         "../scripts/fetch_mnist.py"
 
 
+rule compute_features:
+    output:
+        record="resources/features/{experiment}-{data}.json",
+    log:
+        f"{LOGS}/compute_features/{{experiment}}-{{data}}.log",
+    benchmark:
+        f"{BENCHMARKS}/compute_features/{{experiment}}-{{data}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        root=SETTINGS.data_root,
+        experiment=lambda wildcards: SETTINGS.experiment(wildcards.experiment).parameters(0),
+    message:
+        "Computing the features of {wildcards.experiment}."
+    script:
+        "../scripts/compute_features.py"
+
+
 rule train:
     input:
         requests=[request(f"{TRAININGS}/{{experiment}}/seed{{seed}}.json")],

@@ -423,6 +423,41 @@ def train(
     )
 
 
+@app.command()
+def tune(
+    experiment: Annotated[str, typer.Argument(help="One of training.tuning of the configuration.")],
+    device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[str, typer.Option("--threads", metavar="N", help="Of the CPU.")] = "1",
+    data: Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of the data.")] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="FILE", help="Configuration, each laid over those before it."),
+    ] = None,
+) -> None:
+    """Try the learning rates of an experiment on a held-out part of the training set.
+
+    Writes tuning/<experiment>.csv among the results, and a record beside it. Nothing is chosen: write the
+    best into the configuration.
+    """
+    cores = _count("--threads", threads, at_least=1)
+    extras.need("yaml", "jsonschema", extra="training")
+    from shuffledp import config as configuration
+
+    settings = configuration.load(config or [DEFAULT_CONFIG])
+    grid = settings.grid(experiment)
+    extras.need("torch", extra="training")
+    from shuffledp.training import tuning
+
+    tuning.make(
+        grid,
+        results=settings.results,
+        device=device,
+        threads=cores,
+        root=data or settings.data_root,
+        say=typer.echo,
+    )
+
+
 # --- reading
 
 
@@ -685,6 +720,10 @@ def _print_experiments(settings: Settings) -> None:
     columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds"]
     _print_table([*columns, "data", "seeds", "made", "minutes each"], rows)
     typer.echo(f"What is not made yet takes about {minutes:.0f} minutes of one CPU core.")
+    for grid in settings.grids:
+        if not grid.product(settings.results).is_current():
+            each = sum(core_seconds(entry) for entry in grid.tries) / 60
+            typer.echo(f"shuffledp tune {grid.experiment.name}: {each:.0f} minutes before that.")
 
 
 def _optional(value: float | None) -> str:

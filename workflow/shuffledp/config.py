@@ -22,6 +22,7 @@ from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
 from shuffledp.training.experiment import THEOREM3, Experiment
+from shuffledp.training.grid import Grid
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
@@ -242,6 +243,7 @@ class Settings:
     simulation: tuple[SimulationFigure, ...] = ()
     progress: tuple[Progress, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+    grids: tuple[Grid, ...] = ()
     data_root: str | None = None
     device: str = "auto"
     batch_seeds: bool = False
@@ -296,6 +298,18 @@ class Settings:
                 return experiment
         known = ", ".join(experiment.name for experiment in self.experiments)
         raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
+
+    def grid(self, name: str) -> Grid:
+        """Return what to try before the experiment of that name is run.
+
+        Raises:
+            ValueError: the configuration has nothing to try for it.
+        """
+        for grid in self.grids:
+            if grid.experiment.name == name:
+                return grid
+        known = ", ".join(grid.experiment.name for grid in self.grids)
+        raise ValueError(f"the configuration has no tuning of {name!r}; it has {known or 'none'}")
 
     def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
         """Return the runs of an experiment, one a seed, as products of the workflow."""
@@ -450,6 +464,9 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         simulation=simulated,
         progress=progress,
         experiments=experiments,
+        grids=tuple(
+            _grid(name, setting, experiments, files) for name, setting in training.get("tuning", {}).items()
+        ),
         data_root=root,
         device=training.get("device", "auto"),
         batch_seeds=training.get("batch_seeds", False),
@@ -533,6 +550,23 @@ def _experiment(name: str, setting: dict[str, Any], files: Sequence[str]) -> Exp
     except ValueError as error:
         fault = next((key for key in setting if str(error).startswith(key)), None)
         where = _where([*at, fault] if fault else at, files)
+        raise ValueError(f"configuration: {error} (at {where})") from None
+
+
+def _grid(
+    name: str, setting: dict[str, Any], experiments: Sequence[Experiment], files: Sequence[str]
+) -> Grid:
+    where = _where(["training", "tuning", name], files)
+    known = {entry.name: entry for entry in experiments}
+    if name not in known:
+        raise ValueError(
+            f"configuration: tuning is of one of training.experiments ({', '.join(known)}), got {name!r} "
+            f"(at {where})"
+        )
+    rates = tuple(float(rate) for rate in setting["learning_rates"])
+    try:
+        return Grid(experiment=known[name], **{**setting, "learning_rates": rates})
+    except ValueError as error:
         raise ValueError(f"configuration: {error} (at {where})") from None
 
 

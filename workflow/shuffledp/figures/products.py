@@ -181,8 +181,30 @@ def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
     )
 
 
-_DATA = {"mnist": "MNIST", "synthetic": "generated images, of no meaning"}
-_TESTED = {"mnist": ", accuracy on its 10,000 test images", "synthetic": ""}
+_DATA = {
+    "mnist": "MNIST",
+    "synthetic": "generated images, of no meaning",
+    "cifar10": "CIFAR-10",
+    "cifar10-jpeg": "CIFAR-10 (JPEG re-encoding)",
+}
+_FEATURES = {
+    "scattering": "scattering features, without public data",
+    "cifar100": "features of a network pre-trained on CIFAR-100 without noise",
+    "public-half": (
+        "a surrogate: features of a network pre-trained without noise on a public half of the training "
+        "images, the private half being the clients'"
+    ),
+}
+
+
+def _trained_on(experiment: Experiment) -> str:
+    """Return in words what an experiment's data are, and what its accuracy is measured on."""
+    words = [_DATA[experiment.data]]
+    if experiment.features is not None:
+        words.append(_FEATURES[experiment.features])
+    if experiment.data != "synthetic":
+        words.append("accuracy on its 10,000 test images")
+    return ", ".join(words)
 
 
 def _devices(settings: Settings, experiment: Experiment) -> str:
@@ -222,7 +244,7 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
                 "setting": _setting(experiment),
                 "rounds": experiment.rounds,
                 "seeds": experiment.seeds,
-                "data": _DATA[experiment.data] + _TESTED[experiment.data],
+                "data": _trained_on(experiment),
                 "device": _devices(settings, experiment),
             }
         )
@@ -255,7 +277,7 @@ def progress_caption(settings: Settings, figure: Progress) -> dict[str, Any]:
             "setting": _setting(line.experiment),
             "rounds": line.experiment.rounds,
             "seeds": line.experiment.seeds,
-            "data": _DATA[line.experiment.data] + _TESTED[line.experiment.data],
+            "data": _trained_on(line.experiment),
             "device": _devices(settings, line.experiment),
         }
         for line in figure.lines

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +41,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images (count, 28, 28) and labels (count,), uint8."""
+    """Images (count, 28, 28) or (count, 32, 32, 3), uint8, or features (count, width), float32, and labels
+    (count,), uint8."""
 
-    train_images: NDArray[np.uint8]
+    train_images: NDArray[Any]
     train_labels: NDArray[np.uint8]
-    test_images: NDArray[np.uint8]
+    test_images: NDArray[Any]
     test_labels: NDArray[np.uint8]
 
 
@@ -59,7 +61,7 @@ def load(
 
     Args:
         name: "mnist" or "synthetic".
-        root: folder of the MNIST files; ``mnist_root`` decides if None.
+        root: folder of the MNIST files; ``data_root`` decides if None.
         clients: how many training images are needed; None for all.
         digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
             for all ten.
@@ -101,8 +103,8 @@ def _only(data: Dataset, digits: Sequence[int]) -> Dataset:
     )
 
 
-def mnist_root(root: Path | str | None = None) -> Path:
-    """Return where the MNIST files are looked for: the environment variable, ``root`` or the default."""
+def data_root(root: Path | str | None = None) -> Path:
+    """Return where the files are looked for: the environment variable, ``root`` or the default."""
     return Path(os.environ.get(VARIABLE) or root or DEFAULT_ROOT)
 
 
@@ -110,7 +112,7 @@ def mnist(root: Path | str | None = None, *, mirrors: Sequence[str] | None = Non
     """Return a folder with the four MNIST files, checked; fetch what is missing.
 
     Args:
-        root: the folder; ``mnist_root`` decides. Files in its subfolders MNIST/raw (torchvision's) and
+        root: the folder; ``data_root`` decides. Files in its subfolders MNIST/raw (torchvision's) and
             package/data (npm's) are found too.
         mirrors: addresses to fetch from; torchvision's if None.
 
@@ -118,7 +120,7 @@ def mnist(root: Path | str | None = None, *, mirrors: Sequence[str] | None = Non
         ValueError: a file is there and wrong, or one is missing and every source failed. The message names
             the file, or every source and the remedies.
     """
-    folder = mnist_root(root)
+    folder = data_root(root)
     for place in (folder, folder / "MNIST" / "raw", folder / "package" / "data"):
         there = [name for name in MNIST_SHA256 if (place / name).is_file()]
         _check(place, there)

@@ -14,15 +14,27 @@ from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
 from shuffledp.theory import step_size
 
-DATA = ("mnist", "synthetic")
+DATA = ("mnist", "synthetic", "cifar10", "cifar10-jpeg")
 # Networks, the modules of this package that define them, and their numbers of parameters.
 MODELS = {
     "mnist_cnn_16": "mnist_cnn",
     "mnist_cnn_32": "mnist_cnn",
     "logistic": "logistic",
     "logistic_binary": "logistic",
+    "linear_972": "linear_head",
+    "linear_128": "linear_head",
 }
-DIMENSIONS = {"mnist_cnn_16": 13_706, "mnist_cnn_32": 26_010, "logistic": 7_850, "logistic_binary": 785}
+DIMENSIONS = {
+    "mnist_cnn_16": 13_706,
+    "mnist_cnn_32": 26_010,
+    "logistic": 7_850,
+    "logistic_binary": 785,
+    "linear_972": 9_730,
+    "linear_128": 1_290,
+}
+# Features of colour images: the module that makes them, and the model that takes them.
+FEATURE_MODULES = {"scattering": "scattering", "cifar100": "feature_net", "public-half": "feature_net"}
+HEADS = {"scattering": "linear_972", "cifar100": "linear_128", "public-half": "linear_128"}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
 NONE = "none"
@@ -38,6 +50,13 @@ MNIST_SHA256 = {
     "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 }
 
+# SHA-256 of the JPEG archive, and MD5 of the others as torchvision checks them.
+CIFAR_SUMS = {
+    "cifar10-jpeg": {"cifar10_jpeg.npz": "816040ca4dcf577df78fb3d83e918c2c1cbb347e5dccf966fe9507b91daaf554"},
+    "cifar10": {"cifar-10-python.tar.gz": "md5:c58f30108f718f92721af3b95e74349a"},
+    "cifar100": {"cifar-100-python.tar.gz": "md5:eb9058c3a382ffc7106e4002c42a8d85"},
+}
+
 _REALS = (
     *("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"),
     *("rate", "participation", "delta0"),
@@ -51,7 +70,10 @@ class Experiment:
 
     Attributes:
         name: by which the command line and the results know it.
-        data: "mnist" or "synthetic".
+        data: "mnist", "synthetic", "cifar10" or "cifar10-jpeg" (CIFAR-10 re-encoded as JPEG).
+        features: what the model sees of colour images: "scattering", "cifar100" (of a network pre-trained on
+            CIFAR-100 without noise) or "public-half" (pre-trained on half of the training images, which the
+            clients do not hold); None for the images themselves.
         model: a network of ``training.models``.
         digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
             for all ten.
@@ -109,6 +131,7 @@ class Experiment:
     delta0: float | None = None
     epoch_rounds: int | None = None
     bootstrap: bool = False
+    features: str | None = None
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)
@@ -133,6 +156,7 @@ class Experiment:
             checks.probability("delta", self.delta)
         self._check_randomizer()
         self._check_population()
+        self._check_features()
         self._check_digits()
         self._check_schedule()
         numbers = {"n": n, "k": k, "epochs": epochs, "learning_rates": rates, "seeds": int(self.seeds)}
@@ -219,6 +243,23 @@ class Experiment:
             raise ValueError(
                 f"bootstrap is for check-in protocols alone, got protocol {SAMPLING!r}; use one of "
                 f"{', '.join(name for name in protocols.PROTOCOLS if name != SAMPLING)}"
+            )
+
+    def _check_features(self) -> None:
+        if self.features is None:
+            if self.data.startswith("cifar"):
+                raise ValueError(
+                    f"features must be one of {', '.join(HEADS)} for data {self.data!r}, got none"
+                )
+            if self.model in HEADS.values():
+                raise ValueError(f"model {self.model!r} needs features ({', '.join(HEADS)}), got none")
+            return
+        checks.choice("features", self.features, tuple(HEADS))
+        if self.data == "mnist" or self.digits:
+            raise ValueError(f"features are of colour images, all of them, got data {self.data!r}")
+        if self.model != HEADS[self.features]:
+            raise ValueError(
+                f"model must be {HEADS[self.features]!r} with features {self.features!r}, got {self.model!r}"
             )
 
     def _check_digits(self) -> None:
@@ -330,6 +371,14 @@ class Experiment:
         sigma = self.noise_multiplier / 2
         return ("distributed-check-in", "gaussian"), {**who, "sigma": sigma, "delta": self.delta}
 
+    @property
+    def sums(self) -> dict[str, str]:
+        """Checksums of the files that its data are, by name; none for generated data."""
+        if self.data == "synthetic":
+            return {}
+        public = CIFAR_SUMS["cifar100"] if self.features == "cifar100" else {}
+        return {**(MNIST_SHA256 if self.data == "mnist" else CIFAR_SUMS[self.data]), **public}
+
     def parameters(self, seed: int) -> dict[str, Any]:
         """Return what decides the numbers of one run, apart from code: JSON values.
 
@@ -342,8 +391,7 @@ class Experiment:
             if key not in ("name", "seeds", "delta") and value != defaults[key]
         }
         setting |= {key: list(setting[key]) for key in _LISTS if key in setting}
-        sums = MNIST_SHA256 if self.data == "mnist" else {}
-        found = {"experiment": setting, "seed": seed, "sha256": dict(sums)}
+        found = {"experiment": setting, "seed": seed, "sha256": self.sums}
         return found if self.delta0 is None else {**found, "noise_multiplier": self.noise}
 
     @classmethod
@@ -378,6 +426,8 @@ class Experiment:
             modules += ["shuffledp.training.convex", "shuffledp.theory.step_size"]
         if self.bootstrap:
             modules.append("shuffledp.training.population")
+        if self.features is not None:
+            modules.append(f"shuffledp.training.{FEATURE_MODULES[self.features]}")
         if self.data == "synthetic":
             modules.append("shuffledp.training.synthetic")
         return Product(

@@ -7,13 +7,15 @@ from functools import partial
 
 from torch import nn
 
-from shuffledp.training import logistic, mnist_cnn
+from shuffledp.training import linear_head, logistic, mnist_cnn
 
 _MODELS: dict[str, Callable[..., nn.Sequential]] = {
     "mnist_cnn_16": partial(mnist_cnn.create, filters=16),
     "mnist_cnn_32": partial(mnist_cnn.create, filters=32),
     "logistic": logistic.create,
     "logistic_binary": logistic.create_binary,
+    "linear_972": partial(linear_head.create, width=972),
+    "linear_128": partial(linear_head.create, width=128),
 }
 NAMES = tuple(_MODELS)
 

@@ -27,7 +27,8 @@ Row = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Data:
-    """A data set on the device that computes: images (count, 1, 28, 28) in [0, 1], labels int64."""
+    """A data set on the device that computes: images (count, 1, 28, 28) in [0, 1] or features
+    (count, width), labels int64."""
 
     train_images: Tensor
     train_labels: Tensor
@@ -53,6 +54,16 @@ def device(name: str) -> torch.device:
 def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -> Data:
     """Return the experiment's data on a device: as many training images as clients, or all of them where the
     clients' are drawn from them."""
+    if experiment.features is not None:
+        from shuffledp.training import features
+
+        rows = features.load(experiment, root=root)
+        return Data(
+            torch.tensor(rows.train_images).to(on),
+            _labels(rows.train_labels, on),
+            torch.tensor(rows.test_images).to(on),
+            _labels(rows.test_labels, on),
+        )
     clients = None if experiment.bootstrap else experiment.n
     found = datasets.load(experiment.data, root=root, clients=clients, digits=experiment.digits)
     return Data(

@@ -1,0 +1,68 @@
+"""Learning rates are tried on training images that no client holds, and on no test image."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp import tables
+from shuffledp.training.experiment import Experiment
+from shuffledp.training.grid import SEED, Grid
+
+SETTING = {
+    "name": "tiny",
+    "data": "synthetic",
+    "model": "logistic",
+    "n": 600,
+    "protocol": "shuffled-check-in",
+    "rate": 0.1,
+    "randomizer": "none",
+    "clip": "none",
+    "epochs": (4, 4),
+    "learning_rates": (0.3, 0.1),
+}
+
+
+def grid(**changes):
+    plan = {"learning_rates": (1e-4, 0.3, 1e6), "epochs": 2, "held_out": 100}
+    return Grid(experiment=Experiment(**{**SETTING, **changes}), **plan)
+
+
+def test_tries_differ_in_the_learning_rate_alone():
+    found = grid()
+    assert [entry.learning_rates for entry in found.tries] == [(1e-4,), (0.3,), (1e6,)]
+    assert {(entry.n, entry.k, entry.rate, entry.epochs) for entry in found.tries} == {(500, 50, 0.1, (2,))}
+    assert {entry.n for entry in grid(n=10**6, rate=1e-4, bootstrap=True).tries} == {10**6}
+    assert {entry.k for entry in grid(protocol="subsampled-shuffle", rate=None, k=60).tries} == {60}
+    with pytest.raises(ValueError, match="held_out must be less than the 600"):
+        Grid(experiment=found.experiment, learning_rates=(1.0,), epochs=1, held_out=600)
+    assert grid(seeds=3).product("r").request() == found.product("r").request()
+    assert found.product("r").outputs == ("r/tuning/tiny.csv",)
+
+
+def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from shuffledp.training import runs, tuning
+
+    data = runs.load(grid().experiment, root=None, on=runs.device("cpu"))
+    parts = tuning.split(data, 100)
+    assert parts.test_images.shape[0] == 100
+    rows = torch.cat([parts.train_images, parts.test_images]).flatten(1).sum(1).sort().values
+    torch.testing.assert_close(rows, data.train_images.flatten(1).sum(1).sort().values)
+    blind = runs.Data(data.train_images, data.train_labels, data.test_images[:0], data.test_labels[:0])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "load", lambda *arguments, **named: blind)
+    said = []
+    setting = {"results": "r", "device": "cpu", "threads": 1, "root": None, "say": said.append}
+    tuning.make(grid(), **setting)
+    table = tables.read_table("r/tuning/tiny.csv")
+    assert table["learning_rate"].tolist() == [1e-4, 0.3, 1e6]
+    assert table["accuracy"][1] > table["accuracy"][0] + 0.2
+    assert math.isnan(table["accuracy"][2]), "it diverges"
+    (expected,) = [
+        runs.train(entry, seed=SEED, data=parts)[-1]["test_accuracy"] for entry in grid().tries[1:2]
+    ]
+    assert table["accuracy"][1] == expected
+    assert np.isfinite(table["best"][:2]).all()
+    tuning.make(grid(), **setting)
+    assert said[-1] == "r/tuning/tiny.csv is up to date"

@@ -1,0 +1,166 @@
+"""Features of colour images: computed once, kept in a file, and read by every run of an experiment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from shuffledp import extras, files, provenance
+from shuffledp.training import cifar, feature_net, scattering, synthetic
+from shuffledp.training.datasets import Dataset
+from shuffledp.training.experiment import FEATURE_MODULES, Experiment
+
+CACHE = "resources/features"
+_SEED = 20211206
+_EPOCHS = {"cifar100": 30, "public-half": 20}  # of training without noise; 1 on generated images
+Arrays = dict[str, NDArray[Any]]
+
+log = logging.getLogger(__name__)
+
+
+def load(experiment: Experiment, *, root: Path | str | None = None, cache: Path | str = CACHE) -> Dataset:
+    """Return features and labels in place of images: client i holds training row i.
+
+    They are read from the cache, whose files are checked, or else computed and put there.
+
+    Args:
+        experiment: one with features.
+        root: folder of the data.
+        cache: folder of the features.
+
+    Raises:
+        ValueError: data or packages are missing, a file of the cache is not what was written, or there are
+            fewer rows than clients.
+    """
+    path = stem(experiment, cache=cache)
+    table, record = path.with_suffix(".npz"), path.with_suffix(".json")
+    if not (table.exists() and record.exists()):
+        made = _computed(experiment, root, path)
+        with files.replacing(table) as temporary, open(temporary, "wb") as stream:
+            np.savez(stream, **made)
+        files.write_json(record, {"about": _about(experiment), "sha256": files.sha256(table)})
+        path.with_suffix(".pt").unlink(missing_ok=True)
+    if files.read_json(record)["sha256"] != files.sha256(table):
+        raise ValueError(f"{table} is not the file that was written; delete it and run again")
+    with np.load(table) as found:
+        kept = {name: found[name] for name in found.files}
+    available = kept["train"].shape[0]
+    if experiment.n > available and not experiment.bootstrap:
+        raise ValueError(
+            f"n must be at most {available}, the private training images of {experiment.data} with features "
+            f"{experiment.features!r}, got {experiment.n}"
+        )
+    rows = slice(None if experiment.bootstrap else experiment.n)
+    return Dataset(kept["train"][rows], kept["train_labels"][rows], kept["test"], kept["test_labels"])
+
+
+def stem(experiment: Experiment, *, cache: Path | str = CACHE) -> Path:
+    """Return where the features of an experiment are kept, without the suffix: by all that decides them."""
+    digest = hashlib.sha256(json.dumps(_about(experiment), sort_keys=True).encode()).hexdigest()[:16]
+    return Path(cache) / f"{experiment.data}-{experiment.features}-{digest}"
+
+
+def _about(experiment: Experiment) -> Mapping[str, Any]:
+    """Return all that decides the features."""
+    return {
+        "data": experiment.data,
+        "features": experiment.features,
+        "sums": experiment.sums,
+        "code": provenance.code_digest((f"shuffledp.training.{FEATURE_MODULES[experiment.features]}",)),
+        "epochs": _epochs(experiment),
+        "count": experiment.n if experiment.data == "synthetic" else None,
+    }
+
+
+def _epochs(experiment: Experiment) -> int:
+    return 1 if experiment.data == "synthetic" else _EPOCHS.get(experiment.features, 0)
+
+
+def _computed(experiment: Experiment, root: Path | str | None, stem: Path) -> Arrays:
+    data = _images(experiment, root)
+    train, test = _tensor(data.train_images), _tensor(data.test_images)
+    labels = data.train_labels
+    log.info("computing features %s of %s", experiment.features, experiment.data)
+    if experiment.features == "scattering":
+        extras.need("kymatio", extra="scattering")
+        rows = [scattering.features(part) for part in (train, test)]
+    elif experiment.features == "public-half":
+        public = public_half(labels)
+        network = _trained(train[public], labels[public], _epochs(experiment), stem)
+        known = train[public]
+        rows = [feature_net.features(network, part, public=known) for part in (train[~public], test)]
+        labels = labels[~public]
+    else:
+        other = _public(experiment, root)
+        known = _tensor(other.train_images)
+        network = _trained(known, other.train_labels, _epochs(experiment), stem)
+        rows = [feature_net.features(network, part, public=known) for part in (train, test)]
+    return {
+        "train": rows[0].numpy(),
+        "train_labels": labels,
+        "test": rows[1].numpy(),
+        "test_labels": data.test_labels,
+    }
+
+
+def public_half(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which images are public where half of them are: half of each class, drawn with a fixed seed.
+
+    Args:
+        labels: of the training images.
+    """
+    public = np.zeros(labels.shape, dtype=np.bool_)
+    random = np.random.default_rng(_SEED)
+    for label in np.unique(labels):
+        of_class = random.permutation(np.flatnonzero(labels == label))
+        public[of_class[: of_class.size // 2]] = True
+    return public
+
+
+def _images(experiment: Experiment, root: Path | str | None) -> Dataset:
+    if experiment.data != "synthetic":
+        return cifar.load(experiment.data, root=root)
+    halves = 2 if experiment.features == "public-half" else 1
+    return _coloured(halves * experiment.n + 20)  # a class of odd size leaves one image more to the private
+
+
+def _public(experiment: Experiment, root: Path | str | None) -> Dataset:
+    return cifar.load("cifar100", root=root) if experiment.data != "synthetic" else _coloured(400)
+
+
+def _coloured(count: int) -> Dataset:
+    found = synthetic.generate(train=count, test=max(count // 6, 100))
+    for part in ("train_images", "test_images"):
+        grey = np.pad(found[part], ((0, 0), (2, 2), (2, 2)))
+        found[part] = np.stack([grey, grey // 2, 255 - grey], axis=3)
+    return Dataset(**found)
+
+
+def _tensor(images: NDArray[np.uint8]) -> Tensor:
+    return torch.tensor(images).permute(0, 3, 1, 2).to(torch.float32).contiguous() / 255
+
+
+def _trained(images: Tensor, labels: NDArray[np.uint8], epochs: int, stem: Path) -> torch.nn.Sequential:
+    """Return the network trained without noise; a run that was killed goes on from its last epoch."""
+    network = feature_net.create(int(labels.max()) + 1, seed=_SEED)
+    checkpoint = stem.with_suffix(".pt")
+    saved = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
+
+    def save(state: feature_net.State) -> None:
+        with files.replacing(checkpoint) as temporary:
+            torch.save(state, temporary)
+
+    target = torch.tensor(labels).to(torch.int64)
+    feature_net.train(
+        network, images, target, epochs=epochs, seed=_SEED, saved=saved, save=save, say=log.info
+    )
+    return network

@@ -1,0 +1,81 @@
+"""Tries of learning rates on a held-out part of the training set; the test set is not looked at."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+
+from shuffledp import provenance, tables
+from shuffledp.training import runs
+from shuffledp.training.grid import SEED, Grid
+
+
+def split(data: runs.Data, held_out: int) -> runs.Data:
+    """Return the training data without ``held_out`` random rows, which take the place of the test data."""
+    order = torch.randperm(data.train_labels.shape[0], generator=torch.Generator().manual_seed(SEED))
+    out, kept = (part.to(data.train_labels.device) for part in (order[:held_out], order[held_out:]))
+    return runs.Data(
+        data.train_images[kept], data.train_labels[kept], data.train_images[out], data.train_labels[out]
+    )
+
+
+def tune(grid: Grid, *, data: runs.Data, say: Callable[[str], None]) -> list[Mapping[str, float]]:
+    """Return a row a learning rate: learning_rate, accuracy (on the held-out images, in the end) and best
+    (over the epochs); nan where training diverged.
+
+    Args:
+        grid: what to try.
+        data: as ``runs.load`` gives it for the experiment.
+        say: called with a line a try.
+    """
+    parts, rows = split(data, grid.held_out), []
+    for entry in grid.tries:
+        try:
+            found = [row["test_accuracy"] for row in runs.train(entry, seed=SEED, data=parts)]
+        except ArithmeticError:
+            found = [float("nan")]
+        rows.append({"learning_rate": entry.learning_rates[0], "accuracy": found[-1], "best": max(found)})
+        say(f"{entry.name}: learning rate {entry.learning_rates[0]:g}, held-out accuracy {found[-1]:.4f}")
+    return rows
+
+
+def make(
+    grid: Grid,
+    *,
+    results: str,
+    device: str,
+    threads: int,
+    root: Path | str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Make the table of tries, and its record, unless they are there and up to date.
+
+    Args:
+        grid: what to try.
+        results: folder of the results.
+        device: "auto", "cpu" or "cuda".
+        threads: CPU threads.
+        root: folder of the data; None for the default.
+        say: prints a line.
+
+    Raises:
+        ValueError: device or data are not to be had.
+    """
+    product = grid.product(results)
+    if product.is_current():
+        say(f"{product.outputs[0]} is up to date")
+        return
+    on = runs.device(device)
+    torch.set_num_threads(threads)
+    begun = time.perf_counter()
+    rows = tune(grid, data=runs.load(grid.experiment, root=root, on=on), say=say)
+    tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
+    environment = provenance.environment(packages=runs.PACKAGES, seconds=time.perf_counter() - begun)
+    with tempfile.TemporaryDirectory() as scratch:
+        request = provenance.stage(product, scratch)
+        provenance.record(request, environment={**environment, "device": {"type": on.type}})
+    say(f"{product.outputs[0]} written")
