@@ -495,7 +495,8 @@ def shipped_folder(root, monkeypatch):
 
 @pytest.mark.usefixtures("shipped_folder")
 def test_train_lists_the_experiments_and_what_they_cost(shipped):
-    lines = shown("train", "--list").splitlines()
+    listing = shown("train", "--list")
+    lines = [line for line in listing.splitlines() if not line.startswith("shuffledp tune ")]
     assert lines[0].split()[0] == "experiment"
     rows = {line.split()[0]: line.split() for line in lines[2:-1]}
     assert list(rows) == [entry.name for entry in shipped.experiments]
@@ -507,6 +508,10 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         assert float(each) == pytest.approx(core_seconds(entry) / 60, rel=0.06)
         left += (entry.seeds - int(made)) * core_seconds(entry) / 60
     assert lines[-1] == f"What is not made yet takes about {left:.0f} minutes of one CPU core."
+    for grid in shipped.grids:
+        each = sum(core_seconds(entry) for entry in grid.tries) / 60
+        said = f"shuffledp tune {grid.experiment.name}: {each:.0f} minutes before that." in listing
+        assert said != grid.product(shipped.results).is_current()
 
 
 @pytest.mark.usefixtures("shipped_folder")

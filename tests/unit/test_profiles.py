@@ -32,7 +32,7 @@ def test_what_is_made_again_is_the_same_everywhere(profiles, key):
 def test_profiles_name_rules_that_exist_and_group_every_small_one(profiles, rules, name):
     profile = profiles[name]
     assert profile["groups"].keys() | profile["set-resources"].keys() <= rules
-    small = {rule for rule in rules if re.match(r"compute_|plot_|privacy_utility", rule)}
+    small = {rule for rule in rules if re.match(r"compute_(curve|quantity)|plot_|privacy_utility", rule)}
     assert profile["groups"].keys() == small
     assert set(profile["groups"].values()) == profile["group-components"].keys()
     assert profile["set-resources"]["train"]["gpu"] == 1

@@ -434,7 +434,7 @@ def tune(
         typer.Option("--config", metavar="FILE", help="Configuration, each laid over those before it."),
     ] = None,
 ) -> None:
-    """Try the learning rates of an experiment on a held-out part of the training set.
+    """Try an experiment's learning rates on held-out training images.
 
     Writes tuning/<experiment>.csv among the results, and a record beside it. Nothing is chosen: write the
     best into the configuration.
