@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from shuffledp.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
 from shuffledp.profiles import shuffled_gaussian
@@ -21,6 +22,7 @@ _ERRORS = {
 }
 _FINE = 4  # points of a line for each estimate
 _WHISKERS = 2  # standard errors
+_EXACT = 0.7  # width of its lines
 _TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
 
 
@@ -50,8 +52,10 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
         for axis in axes:
             axis.set_xlabel(r"$\epsilon$")
             axis.set_yscale("log")
+        handles, labels = axes[0].get_legend_handles_labels()
+        exact = Line2D([], [], color="#444444", linewidth=_EXACT)
         figure.legend(
-            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(len(tables), 7)
+            [exact, *handles], ["exact", *labels], loc="outside lower center", ncols=min(len(tables) + 1, 8)
         )
         axes[2].legend(loc="best", fontsize=6.5)
     return figure
@@ -65,7 +69,7 @@ def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
 def _draw_profile(axis: Axes, table: pd.DataFrame, color: np.ndarray) -> None:
     eps = np.linspace(table.epsilon.min(), table.epsilon.max(), _FINE * (len(table) - 1) + 1)
     for bound in _exact(table, eps):
-        axis.plot(eps, bound, color=color, linewidth=0.7)
+        axis.plot(eps, bound, color=color, linewidth=_EXACT)
     seen = table[table.estimate > 0]
     axis.errorbar(
         seen.epsilon,

@@ -59,10 +59,10 @@ def shuffled_gaussian(
 
     Returns:
         delta at each eps, of the shape of ``eps``. Down to delta = 1e-12, upper and lower bounds differ by
-        less than 1e-3 relative for n up to 1e4, by less than 3e-3 up to 1e6, and by more beyond: the cost
-        grows like sqrt(n), up to a limit. They hold for every delta, but somewhere between 1e-20 and 1e-100
-        the lower one becomes 0, and the upper one no longer falls. Values in one array share work, so that
-        they may differ from single ones within those bounds.
+        less than 1e-3 relative for n up to 1e6, and by more beyond: the cost grows like sqrt(n), up to a
+        limit. They hold for every delta, but somewhere between 1e-20 and 1e-100 the lower one becomes 0, and
+        the upper one no longer falls. Values in one array share work, so that they may differ from single
+        ones within those bounds.
 
     Raises:
         ValueError: an argument is out of range.
@@ -178,19 +178,13 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
     def excess(eps: float) -> float:
         return math.log(max(_delta(total, eps, direction, bound), 1e-320) / delta)
 
-    def guess(log_eps: float) -> float:
-        loss = math.exp(log_eps) if direction == "forward" else -math.exp(log_eps)
-        value = total.estimate("call" if loss > 0 else "put", total.n * math.exp(loss)) / total.n
-        return math.log(max(value, 1e-300) / delta) - min(loss, 0.0)
-
     most = _most(total.sigma, delta)
     if delta < _SMALLEST_TARGET:
         return most * (1 + 1e-12) if bound == "upper" else 0.0
     if excess(0.0) <= 0:
         return 0.0
-    low, high = math.log(1e-10 * most), math.log(most)
-    eps = math.exp(optimize.brentq(guess, low, high, xtol=1e-3)) if guess(low) > 0 > guess(high) else most
-    near, far, step = eps, eps, 0.01
+    near = far = _guessed(total.n, total.sigma, delta, direction)
+    step = 0.01
     while near > 0 and excess(near) <= 0:
         near, step = near * (1 - step) if near > 1e-10 * most else 0.0, min(2 * step, 0.9)
     step = 0.01
@@ -205,6 +199,22 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
         if settled == 0 or (excess(settled) <= 0) == (bound == "upper"):
             return settled
         shift *= 2
+
+
+@functools.lru_cache(maxsize=8)
+def _guessed(n: int, sigma: float, delta: float, direction: str) -> float:
+    """Return about the epsilon of either bound, which are close: where to look for them."""
+    total, most = LogNormalSum(n, sigma), _most(sigma, delta)
+
+    def excess(log_eps: float) -> float:
+        loss = math.exp(log_eps) if direction == "forward" else -math.exp(log_eps)
+        value = total.estimate("call" if loss > 0 else "put", n * math.exp(loss)) / n
+        return math.log(max(value, 1e-300) / delta) - min(loss, 0.0)
+
+    low, high = math.log(1e-10 * most), math.log(most)
+    if not excess(low) > 0 > excess(high):
+        return most
+    return math.exp(optimize.brentq(excess, low, high, xtol=1e-3))
 
 
 def _most(sigma: float, delta: float) -> float:
