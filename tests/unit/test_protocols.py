@@ -163,6 +163,13 @@ def test_extremes():
         (lambda: protocol("averaged-window", seed=-1), "seed must be a whole number >= 0"),
         (lambda: protocol("averaged-window", n=0), "n must be a whole number >= 1"),
         (lambda: protocols.create("lottery", n=5, seed=0), "protocol must be one of subsampled-shuffle"),
+        (
+            lambda: protocols.create("fixed-window", n=5, seed=0, rate=0.1),
+            "fixed-window is set by slots, participation, got rate",
+        ),
+        (lambda: protocols.create("shuffled-check-in", n=5, seed=0), "is set by rate, got nothing"),
+        (lambda: protocol("sliding-window").round(-1), "index must be a whole number >= 0, got -1"),
+        (lambda: protocol("subsampled-shuffle").round(1.5), r"index must be a whole number >= 0, got 1\.5"),
     ],
 )
 def test_arguments_out_of_range(call, says):

@@ -20,6 +20,7 @@ for windows by the number of the window too.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -99,7 +100,11 @@ class Protocol(ABC):
 
         Args:
             index: which, counted from 0.
+
+        Raises:
+            ValueError: it is no whole number, or negative.
         """
+        index = checks.count("index", index, at_least=0)
         present = self.checked_in(index)
         if self.crowded == PICK and present.size > 1:
             one = self._random(_OF_ROUNDS, index).integers(present.size)
@@ -361,6 +366,12 @@ def create(name: str, *, n: int, seed: int, **setting: Any) -> Protocol:
         setting: what its ``settings`` name.
 
     Raises:
-        ValueError: there is none of that name, or an argument is out of range.
+        ValueError: there is none of that name, it is set by something else, or an argument is out of range.
     """
-    return PROTOCOLS[checks.choice("protocol", name, tuple(PROTOCOLS))](n=n, seed=seed, **setting)
+    kind = PROTOCOLS[checks.choice("protocol", name, tuple(PROTOCOLS))]
+    try:
+        inspect.signature(kind).bind(n=n, seed=seed, **setting)
+    except TypeError:
+        taken, got = ", ".join(kind.settings), ", ".join(setting) or "nothing"
+        raise ValueError(f"protocol {name} is set by {taken}, got {got}") from None
+    return kind(n=n, seed=seed, **setting)
