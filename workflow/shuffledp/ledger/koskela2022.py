@@ -83,8 +83,9 @@ def _k1(tables: Tables) -> Decision:
         f"two standard errors, from the measured variance, within half a unit of the second digit of delta; "
         f"the number jumps with the leading digit. The claim stands if it lies in the range over epsilon; "
         f"{_POINTS:.0e} suffices at {np.sum(uniform <= _POINTS)} of {len(uniform)} epsilon. The cube has "
-        f"L={cube.L.iloc[0]:g}, which the paper leaves open. Points from M(X') have {uniform[0] / important[0]:.0f} times less variance at "
-        f"epsilon={first:g} (from M(X) {uniform[0] / zeros[0]:.0f} times) and "
+        f"L={cube.L.iloc[0]:g}, which the paper leaves open. Points from M(X') have "
+        f"{uniform[0] / important[0]:.0f} times less variance at epsilon={first:g} (from M(X) "
+        f"{uniform[0] / zeros[0]:.0f} times) and "
         f"{important[-1] / uniform[-1]:.0f} times more at epsilon={last:g} (from M(X) "
         f"{zeros[-1] / uniform[-1]:.0f} times), where the reports that matter are rare under both"
     )
