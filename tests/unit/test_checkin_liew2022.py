@@ -180,8 +180,8 @@ def test_variables_out_of_range():
     for rate in (0, 1, math.nan):
         with pytest.raises(ValueError, match=r"rate must lie in \(0, 1\)"):
             accountants.epsilon("check-in-pld", **{**setting, "rate": rate})
-    with pytest.raises(ValueError, match="'check-in-pld' is for rounds in which each of n clients"):
+    with pytest.raises(ValueError, match="'check-in-pld' is for shuffled-check-in with ldp"):
         accountants.epsilon("check-in-pld", n=200, k=20, eps0=1.0, rounds=5, delta=DELTA)
-    with pytest.raises(ValueError, match="accountant 'clones-pld' is for rounds of k of n clients"):
+    with pytest.raises(ValueError, match="'clones-pld' is for subsampled-shuffle with ldp: rounds"):
         accountants.epsilon("clones-pld", **setting)
     assert systems.get("shuffled-check-in", "ldp").default == "check-in-pld"

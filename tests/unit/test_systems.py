@@ -31,7 +31,7 @@ def test_every_system_has_accountants_and_a_default_among_them(system):
 def test_a_bound_for_one_system_is_not_applied_to_another():
     with pytest.raises(
         ValueError,
-        match=r"accountant 'clones-pld' is for rounds of k of n clients.*set by n, k, eps0.*got n, cat",
+        match=r"accountant 'clones-pld' is for subsampled-shuffle with ldp: .*set by n, k, eps0.*got n, cat",
     ):
         accountants.epsilon("clones-pld", **KRR, **TARGET)
     with pytest.raises(ValueError, match=r"accountant 'krr-weak' is for .*k-ary randomised responses"):

@@ -42,6 +42,9 @@ class System:
     check: Callable[[Mapping[str, Any]], Setting]
     pure: Callable[[Setting], float]
 
+    def __str__(self) -> str:
+        return f"{self.protocol} with {self.mechanism}"
+
     def curve_variables(self, variable: str) -> tuple[str, ...]:
         """Return what a curve along ``variable`` must fix or vary: of epsilon and delta, the one asked."""
         return (*self.variables, "rounds", "epsilon" if answer(variable) == "delta" else "delta")
@@ -57,9 +60,11 @@ class System:
             ValueError: a variable is missing, not one of this system, or out of range.
         """
         if set(given) != set(self.variables):
+            meant = [str(system) for system in systems() if set(given) == set(system.variables)]
             raise ValueError(
-                f"{asker} is for {self.words}, set by {', '.join(self.variables)} (with rounds and delta); "
-                f"got {', '.join(given) or 'nothing'}"
+                f"{asker} is for {self}: {self.words}, set by {', '.join(self.variables)} (with rounds and "
+                f"delta); got {', '.join(given) or 'nothing'}"
+                + (f", which set {' or '.join(meant)}, accounted for by others" if meant else "")
             )
         return self.check(given)
 
@@ -86,7 +91,7 @@ def get(protocol: str, mechanism: str) -> System:
         ValueError: there is none.
     """
     if (protocol, mechanism) not in _SYSTEMS:
-        known = "; ".join(f"{one} with {other}" for one, other in _SYSTEMS)
+        known = "; ".join(map(str, systems()))
         raise ValueError(
             f"protocol and mechanism must be one of: {known}; got {protocol!r} with {mechanism!r}"
         )
