@@ -164,7 +164,7 @@ for _protocol, (_theorem, _formula, _variables) in _WINDOWS.items():
 
 @register(
     "load-norm-bound",
-    label="bound, exceeded with probability delta at most",
+    label="bound, at probability delta",
     theorem="Lemma A.6 of balle2020",
     kind="upper",
     variables=("n", "slots", "delta"),
@@ -175,7 +175,7 @@ def _load_norm(*, n: float, slots: float, delta: float) -> Point:
 
 @register(
     "load-norm-drawn",
-    label="largest of the drawn",
+    label="largest drawn",
     theorem="the protocol, drawn",
     kind="estimate",
     variables=("n", "slots", "delta", "runs", "seed"),

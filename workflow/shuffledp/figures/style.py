@@ -47,6 +47,7 @@ _STYLE = {
     "grid.color": "#dddddd",
     "lines.linewidth": 1.4,
     "legend.frameon": False,
+    "legend.handlelength": 2.7,  # a long dash and the next
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
 }
