@@ -118,10 +118,8 @@ def _divergences(outcomes: Outcomes) -> RenyiCurve:
     **_OF_THIS,
 )
 def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
-    pair = _pair(n, rate, sigma, rounds, delta, "upper")
-
     def one(count: float) -> tuple[float, float]:
-        found = []
+        pair, found = _pair(n, rate, sigma, np.array([count]), delta, "upper"), []
         for share in losses.SHARES:
             each = share * delta / max(count, 1.0)
             alone = losses.columns(

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
@@ -192,10 +192,15 @@ def most_check_ins(*, n: int, rate: float, delta: float) -> int:
     """
     n, rate = checks.count("n", n), checks.probability("rate", rate)
     delta = checks.probability("delta", delta)
-    most = int(stats.binom.isf(delta, n, rate))
-    while most < n and stats.binom.sf(most, n, rate) > delta:
-        most += 1
-    return min(most, n)
+    over, most = -1, n  # the former is exceeded too often, the latter never
+    while most - over > 1:
+        middle = (over + most) // 2
+        # P(K > j) as an incomplete beta function; scipy.stats would take half of a short job to import
+        if special.betainc(middle + 1, n - middle, rate) > delta:
+            over = middle
+        else:
+            most = middle
+    return most
 
 
 def check_in_outcomes(*, n: int, rate: float, eps0: float, analysis: str = "feldman2022") -> Outcomes:
