@@ -68,14 +68,15 @@ def test_smoke_leaves_what_is_tracked_alone(smoke):
 
 
 def test_smoke_gives_what_the_library_gives(tables_of):
-    for curve, table in tables_of.items():
+    """At one of the three points of each curve: the first, the second or the third in turn."""
+    for number, (curve, table) in enumerate(tables_of.items()):
         np.testing.assert_allclose(table[curve.variable], curve.values, rtol=TEN_DIGITS, atol=0)
         assert len(table) == 3
         for name, value in curve.fixed:
             assert set(table[name]) == {value}
         entry = accountants.get(curve.accountant)
         given = entry.system.curve_variables(curve.variable)
-        for row in table.to_dict("records"):
+        for row in table.iloc[[number % 3]].to_dict("records"):
             setting = {name: row[name] for name in (*entry.system.variables, "rounds", "delta")}
             expected = entry.details(**setting)
             if answer(curve.variable) == "delta":
