@@ -47,6 +47,15 @@ def shipped():
     return config.load([ROOT / "config/config.yaml"])
 
 
+def pytest_collection_modifyitems(items):
+    """Tests of the workflow share a run of the smoke configuration, so that one worker gets them all, first."""
+    of_workflow = [item for item in items if item.path.parent.name == "workflow"]
+    for item in of_workflow:
+        item.add_marker(pytest.mark.xdist_group("workflow"))
+    chosen = set(of_workflow)
+    items[:] = [*of_workflow, *(item for item in items if item not in chosen)]
+
+
 def pytest_generate_tests(metafunc):
     if "shipped_figure" in metafunc.fixturenames:
         figures = config.load([ROOT / "config/config.yaml"]).bounds
