@@ -18,9 +18,12 @@ _NONPRIVATE = 0.005
 PARAMETERS = 13_706  # of training.models' mnist_cnn_16
 
 
-def _at(table: pd.DataFrame, accountant: str, epsilon: float) -> tuple[float, float]:
-    """Mean and deviation of accuracy, in per cent, after the last epoch within epsilon."""
-    row = table[table[accountant] <= epsilon].iloc[-1]
+def _at(table: pd.DataFrame, accountant: str, epsilon: float) -> tuple[float, float] | None:
+    """Mean and deviation of accuracy, in per cent, after the last epoch within epsilon, if there is one."""
+    within = table[table[accountant] <= epsilon]
+    if within.empty:
+        return None
+    row = within.iloc[-1]
     return 100 * float(row.accuracy), 100 * float(row.deviation)
 
 
@@ -40,6 +43,8 @@ def _accuracies(
     """Decide on the accuracies at one epsilon by both accountants."""
     first, second = _at(table, _NEW, epsilon), _at(table, _OLD, epsilon)
     seeds = int(table.seeds.iloc[0])
+    if first is None or second is None:
+        return Decision("-", "not computed", f"the first epoch costs more than epsilon={epsilon:g}")
     ours = (
         f"{first[0]:.1f}% ({first[1]:.1f}) by Theorem 1, {second[0]:.1f}% ({second[1]:.1f}) by feldman2021, "
         f"{seeds} seeds"
