@@ -48,7 +48,7 @@ def shipped():
 
 
 def pytest_collection_modifyitems(items):
-    """Tests of the workflow share a run of the smoke configuration, so that one worker gets them all, first."""
+    """Tests of the workflow share a run of the smoke configuration: one worker gets them all, first."""
     of_workflow = [item for item in items if item.path.parent.name == "workflow"]
     for item in of_workflow:
         item.add_marker(pytest.mark.xdist_group("workflow"))

@@ -44,7 +44,7 @@ def _accuracies(
     first, second = _at(table, _NEW, epsilon), _at(table, _OLD, epsilon)
     seeds = int(table.seeds.iloc[0])
     if first is None or second is None:
-        return Decision("-", "not computed", f"the first epoch costs more than epsilon={epsilon:g}")
+        return Decision(f"-, {seeds} seeds", "not computed", f"the first epoch takes more than {epsilon:g}")
     ours = (
         f"{first[0]:.1f}% ({first[1]:.1f}) by Theorem 1, {second[0]:.1f}% ({second[1]:.1f}) by feldman2021, "
         f"{seeds} seeds"
