@@ -88,7 +88,7 @@ def test_the_png_has_the_resolution_of_the_style(tmp_path):
     figure = draw()
     save_in(tmp_path, figure)
     height, width = image.imread(tmp_path / "a.png").shape[:2]
-    assert (width, height) == tuple((figure.get_size_inches() * _STYLE["savefig.dpi"]).astype(int))
+    assert (width, height) == pytest.approx(tuple(figure.get_size_inches() * _STYLE["savefig.dpi"]), abs=1)
 
 
 def test_text_in_the_pdf_can_be_searched_and_edited(saved):

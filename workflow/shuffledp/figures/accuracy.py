@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from shuffledp.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
+from shuffledp.figures.style import LEGEND_ROW, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
 
 
 def draw_accuracy(
@@ -33,7 +33,7 @@ def draw_accuracy(
     """
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
-        height = PANEL_HEIGHT + 0.3 + 0.15 * len(curves)
+        height = PANEL_HEIGHT + 0.3 + LEGEND_ROW * len(curves)
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (name, table) in zip(axes, panels.items(), strict=True):

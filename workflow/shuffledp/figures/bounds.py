@@ -12,7 +12,15 @@ from matplotlib.figure import Figure
 
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
-from shuffledp.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
+from shuffledp.figures.style import (
+    LEGEND_ROW,
+    LINES,
+    NARROWEST,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    power_of_ten,
+    style,
+)
 
 _SYMBOLS = {
     "n": "n",
@@ -89,7 +97,10 @@ def draw_bounds(
     rows = -(-len(panels) // columns)
     heights = [3, 1] * rows if ratio else [1] * rows
     with style():
-        height = rows * (PANEL_HEIGHT + (0.75 if ratio else 0.0)) + 0.45
+        drawn = {accountant for curves in panels.values() for accountant in curves}
+        legend_columns = 2 if columns == _COLUMNS else 1
+        legend_rows = -(-len(drawn) // legend_columns)
+        height = rows * (PANEL_HEIGHT + (0.75 if ratio else 0.0)) + 0.15 + LEGEND_ROW * legend_rows
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
         axes = []
@@ -116,7 +127,7 @@ def draw_bounds(
             entries.values(),
             entries.keys(),
             loc="outside lower center",
-            ncols=2 if columns == _COLUMNS else 1,
+            ncols=legend_columns,
         )
     return figure
 

@@ -17,6 +17,7 @@ from shuffledp import files
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
 NARROWEST = 4.4  # inches, for the legend
+LEGEND_ROW = 0.15  # inches
 
 # The line styles of the configuration, as matplotlib takes them.
 LINES = {
