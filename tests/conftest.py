@@ -47,6 +47,7 @@ def shipped():
     return config.load([ROOT / "config/config.yaml"])
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items):
     """Tests of the workflow share a run of the smoke configuration: one worker gets them all, first."""
     of_workflow = [item for item in items if item.path.parent.name == "workflow"]
