@@ -49,7 +49,7 @@ resume: $(VENV)/.with-figures ## After a crash: the command that was cut off aga
 	@$(BIN)/python -m shuffledp.recovery $(ARGS)
 
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses auto
 
 test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; five minutes)
 	SHUFFLEDP_TEST_SLURM=1 $(BIN)/python -m pytest tests/workflow/test_slurm.py

@@ -47,14 +47,16 @@ def shipped():
     return config.load([ROOT / "config/config.yaml"])
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
     """Tests of the workflow share a run of the smoke configuration: one worker gets them all, first."""
-    of_workflow = [item for item in items if item.path.parent.name == "workflow"]
-    for item in of_workflow:
-        item.add_marker(pytest.mark.xdist_group("workflow"))
-    chosen = set(of_workflow)
-    items[:] = [*of_workflow, *(item for item in items if item not in chosen)]
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "workflow" if nodeid.startswith("tests/workflow/") else nodeid
+
+    return Scheduling(config, log)
 
 
 def pytest_generate_tests(metafunc):
