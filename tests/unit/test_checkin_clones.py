@@ -292,7 +292,7 @@ def test_without_failure_it_is_the_pure_randomiser(protocol):
 
 def test_approximate_randomisers_are_not_accounted_for_as_pure_ones():
     setting = {**SETTINGS["shuffle"], "rounds": 1, "delta": DELTA}
-    with pytest.raises(ValueError, match="'shuffle-clones' is for rounds of all n clients"):
+    with pytest.raises(ValueError, match="'shuffle-clones' is for shuffle with ldp: rounds of all n clients"):
         accountants.epsilon("shuffle-clones", **setting, delta0=1e-9)
     with pytest.raises(ValueError, match=r"by \(eps0, delta0\)-LDP randomisers, set by n, eps0, delta0"):
         accountants.epsilon("shuffle-clones-approximate", **setting)

@@ -130,7 +130,7 @@ def test_shipped_configurations_resolve(root, files):
         system = accountants.get(curve.accountant).system
         assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
         if curve.variable in ("rounds", "n"):
-            small = fixed.get("n") == 6e4 or curve.paper == "koskela2022"
+            small = curve.paper in ("koskela2022", "liew2022") or fixed.get("n") == 6e4
             of_others = curve.paper == "balle2020" or curve.figure in ("shuffled_gaussian", "windows")
             assert fixed["delta"] == (1e-6 if of_others else 1e-5 if small else 1e-8)
             assert all(value == round(value) for value in curve.values), "T and n are whole numbers"

@@ -138,6 +138,7 @@ def test_a_killed_run_is_taken_up_where_it_was(clone, smoke):
     expected = reference.bytes_of(*patterns)
     number = sum(name.endswith(".csv") for name in expected)
     assert number > 10
-    assert len(done) - 2 <= number - run.jobs["compute_curve"] <= len(done)
+    # jobs that outlived the run may have finished more
+    assert number - run.jobs["compute_curve"] >= len(done) - 2
     assert clone.bytes_of(*patterns) == expected
     assert clone.changed() == set()

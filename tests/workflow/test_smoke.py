@@ -13,6 +13,8 @@ from .clone import SMOKE
 
 # Tables hold ten digits.
 TEN_DIGITS = 1e-9
+# Rounds that are asked for together share a lattice.
+SHARED = 1e-4
 # Values that the paper's figures are known by, with the digits that they are known to.
 KNOWN = [
     ("fig2", "a", "girgis2021-upper", 1e5, 1.0402185055, 1e-9),
@@ -92,7 +94,7 @@ def test_smoke_gives_what_the_library_gives(tables_of):
             np.testing.assert_allclose(
                 [row[name] for name in expected],
                 list(expected.values()),
-                rtol=TEN_DIGITS,
+                rtol=SHARED if entry.protocol == "distributed-check-in" else TEN_DIGITS,
                 atol=0,
                 err_msg=f"{curve.stem('')}: {row}",
             )
@@ -117,7 +119,8 @@ def test_smoke_decides_the_claims_as_the_full_run_does(smoke, root, settings):
     full = tables.read_table(root / "results/claims.csv")
     untrained = found["verdict"] == "not computed"
     assert set(found["id"][untrained]) == {"G6", "G7", "G8", "G9", "G10", "L1a", "L2", "L4"}
-    counted = found["id"].isin(["B1", "B2", "B3"])  # these tell how many points or runs there were
+    # these tell how many points or runs there were, or at which of the points something ends
+    counted = found["id"].isin(["B1", "B2", "B3", "L3"])
     assert (found["verdict"] == full["verdict"])[counted].all()
     same = ~untrained & ~counted & (found["id"] != "K1")
     assert found[same].equals(full[same])
