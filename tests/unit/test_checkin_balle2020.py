@@ -344,11 +344,9 @@ def test_accountants_of_the_protocols(protocol):
 
 
 def test_one_protocol_is_not_accounted_for_by_anothers_bound():
-    with pytest.raises(
-        ValueError, match=r"'fixed-window-sum' is for fixed-window with ldp: windows"
-    ):
+    with pytest.raises(ValueError, match=r"'fixed-window-sum' is for fixed-window with ldp: windows"):
         accountants.epsilon("fixed-window-sum", **SETTINGS["sliding-window"], rounds=1, delta=DELTA)
-    with pytest.raises(ValueError, match=r"'sliding-window-sum' is for sliding-window with ldp: runs in which"):
+    with pytest.raises(ValueError, match=r"'sliding-window-sum' is for sliding-window with ldp: runs"):
         accountants.epsilon("sliding-window-sum", **SETTINGS["fixed-window"], rounds=1, delta=DELTA)
 
 
