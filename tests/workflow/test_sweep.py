@@ -2,26 +2,30 @@
 
 import pytest
 
-from shuffledp import config, tables
+from shuffledp import config, provenance, tables
 from shuffledp.frontier import Cell, frontier
 
 FULL = ("--configfile", "config/sweep.yaml", "--", "all_sweep")
 SMOKE = ("--configfile", "config/sweep.yaml", "config/sweep-smoke.yaml", "--", "all_sweep")
 
 
-def test_a_dry_run_of_the_full_study_says_how_much_it_is(clone):
-    (clone.path / "resources/mnist.json").unlink(missing_ok=True)
+def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch):
+    """One run is there, and data are not: fetching them for the others does not make it again."""
+    monkeypatch.chdir(clone.path)
+    sweep = config.load(["config/config.yaml", "config/sweep.yaml"]).sweep
+    _, run = sweep.trainings("results")[7]
+    tables.write_table(run.outputs[0], {"round": [1.0], "test_accuracy": [0.5]})
+    provenance.record(provenance.stage(run, ".snakemake/requests"))
     plan = clone.plan(*FULL)
-    sweep = config.load([clone.path / "config" / name for name in ("config.yaml", "sweep.yaml")]).sweep
     assert plan.jobs == {
         "fetch_mnist": 1,
-        "train_sweep": len(sweep.trainings("")),
+        "train_sweep": len(sweep.trainings("results")) - 1,
         "compute_sweep_curve": len(sweep.curves),
         "compute_frontier": 1,
         "plot_frontier": 1,
     }
     assert sum(plan.jobs.values()) > 2000
-    assert sweep.outlook("", is_current=lambda path: False) in plan.stderr.splitlines()
+    assert sweep.outlook("results", is_current=lambda path: path in run.outputs) in plan.stderr.splitlines()
     assert "core-hours" not in plan.stdout
 
 

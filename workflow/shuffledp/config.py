@@ -584,7 +584,7 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
         name, found = "/".join(parts(coordinates(**point))), {**setting["experiment"], **own, **point}
         cells.append(_experiment(name, {**found, "clip": "norm"}, ["sweep", "experiment"], files, elsewhere))
     for index, accountant in enumerate(setting["curves"]):
-        place = [*at[:1], "curves", str(index)]
+        place = ["sweep", "curves", str(index)]
         _check_accountant(accountant, True, styles, place, files)
         _check_system(accountant, cells[0], _where(place, files))
     curves = [
