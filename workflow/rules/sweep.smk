@@ -9,6 +9,8 @@ SWEPT = SWEEP.folder(RESULTS)
 # The grid as its paths spell it; accounting is the same for all randomisers.
 CELLS = Paramspace(pd.DataFrame(SWEEP.points))
 ACCOUNTED = Paramspace(CELLS.dataframe[["eps0", "k"]].drop_duplicates())
+SWEEP_RUN = f"{SWEPT}/{CELLS.wildcard_pattern}/seed{{sweep_seed}}"
+SWEEP_CURVE = f"{SWEPT}/{ACCOUNTED.wildcard_pattern}/{{sweep_accountant}}"
 
 for _, run in SWEEP.trainings(RESULTS):
     CATALOGUE.add("sweep trainings", run)
@@ -27,24 +29,14 @@ wildcard_constraints:
     sweep_accountant=one_of(SWEEP.accountants),
 
 
-def sweep_data_of(wildcards):
-    """What training reads; nothing for a run that is current, so that fetching data for another does not make
-    it again."""
-    (cell,) = expand(CELLS.wildcard_pattern, **CELLS.instance(wildcards))
-    is_current = CATALOGUE.is_current(f"{SWEPT}/{cell}/seed{wildcards.sweep_seed}.csv")
-    return [] if is_current else data_for(SWEEP.cells[0])
-
-
 use rule train as train_sweep with:
     input:
-        requests=[request(f"{SWEPT}/{CELLS.wildcard_pattern}/seed{{sweep_seed}}.json")],
-        data=sweep_data_of,
-    output:
-        multiext(
-            f"{SWEPT}/{CELLS.wildcard_pattern}/seed{{sweep_seed}}",
-            history=".csv",
-            record=".json",
+        requests=[request(f"{SWEEP_RUN}.json")],
+        data=lambda wildcards: data_unless_current(
+            f"{SWEEP_RUN}.csv".format(**dict(wildcards.items())), SWEEP.cells[0]
         ),
+    output:
+        multiext(SWEEP_RUN, history=".csv", record=".json"),
     log:
         f"{LOGS}/train/sweep/{CELLS.wildcard_pattern}/seed{{sweep_seed}}.log",
     params:
@@ -57,10 +49,10 @@ use rule train as train_sweep with:
 
 use rule compute_curve as compute_sweep_curve with:
     input:
-        request=request(f"{SWEPT}/{ACCOUNTED.wildcard_pattern}/{{sweep_accountant}}.json"),
+        request=request(f"{SWEEP_CURVE}.json"),
     output:
-        curve=f"{SWEPT}/{ACCOUNTED.wildcard_pattern}/{{sweep_accountant}}.csv",
-        record=f"{SWEPT}/{ACCOUNTED.wildcard_pattern}/{{sweep_accountant}}.json",
+        curve=f"{SWEEP_CURVE}.csv",
+        record=f"{SWEEP_CURVE}.json",
     log:
         f"{LOGS}/compute_curve/sweep/{ACCOUNTED.wildcard_pattern}/{{sweep_accountant}}.log",
     benchmark:
