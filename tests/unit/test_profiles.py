@@ -20,7 +20,8 @@ def profiles(root):
 @pytest.fixture(scope="module")
 def rules(root):
     texts = [path.read_text(encoding="utf-8") for path in (root / "workflow/rules").glob("*.smk")]
-    return set(re.findall(r"^ *rule (\w+):", "\n".join(texts), re.MULTILINE))
+    named = r"^ *(?:rule|use rule \w+ as) (\w+)(?: with)?:"
+    return set(re.findall(named, "\n".join(texts), re.MULTILINE))
 
 
 @pytest.mark.parametrize("key", DECIDING)
@@ -32,10 +33,14 @@ def test_what_is_made_again_is_the_same_everywhere(profiles, key):
 def test_profiles_name_rules_that_exist_and_group_every_small_one(profiles, rules, name):
     profile = profiles[name]
     assert profile["groups"].keys() | profile["set-resources"].keys() <= rules
-    small = {rule for rule in rules if re.match(r"compute_(curve|quantity)|plot_|privacy_utility", rule)}
+    kinds = r"compute_(curve|sweep_curve|quantity|frontier)|plot_|privacy_utility"
+    small = {rule for rule in rules if re.match(kinds, rule)}
     assert profile["groups"].keys() == small
     assert set(profile["groups"].values()) == profile["group-components"].keys()
     assert profile["set-resources"]["train"]["gpu"] == 1
+    assert profile["set-resources"]["train_sweep"] == profile["set-resources"]["train"]
+    # a group that is connected with curves would wait for all of them, in one job
+    assert {profile["groups"][rule] for rule in ("compute_frontier", "plot_frontier")} == {"frontier"}
     assert profiles["default"]["resources"] == ["gpu=1"]
 
 

@@ -135,6 +135,11 @@ def data_for(experiment):
     return ancient(MNIST) if experiment.data == "mnist" else []
 
 
+def data_unless_current(run, experiment):
+    """What a run reads: nothing if it is current, so that fetching data for others does not make it again."""
+    return [] if CATALOGUE.is_current(run) else data_for(experiment)
+
+
 def trainings_left():
     """The runs to ask for: only what is not current, as fetching the data for one would make all others again;
     if everything is, all of them, so that there is nothing to do."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import itertools
 import math
 import re
 from collections import Counter
@@ -21,6 +22,7 @@ from shuffledp.accountants.systems import variables
 from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
+from shuffledp.sweep import FOLDER, Sweep, coordinates, parts
 from shuffledp.training.experiment import THEOREM3, Experiment
 from shuffledp.training.grid import Grid
 
@@ -244,6 +246,7 @@ class Settings:
     progress: tuple[Progress, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     grids: tuple[Grid, ...] = ()
+    sweep: Sweep | None = None
     data_root: str | None = None
     device: str = "auto"
     batch_seeds: bool = False
@@ -434,7 +437,8 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
     )
     training = data.get("training", {})
     experiments = tuple(
-        _experiment(name, setting, files) for name, setting in training.get("experiments", {}).items()
+        _experiment(name, setting, ["training", "experiments", name], files)
+        for name, setting in training.get("experiments", {}).items()
     )
     root = training.get("data", {}).get("root")
     accuracy = tuple(
@@ -467,6 +471,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         grids=tuple(
             _grid(name, setting, experiments, files) for name, setting in training.get("tuning", {}).items()
         ),
+        sweep=_sweep(data["sweep"], data["styles"], files) if "sweep" in data else None,
         data_root=root,
         device=training.get("device", "auto"),
         batch_seeds=training.get("batch_seeds", False),
@@ -542,15 +547,62 @@ def _line(path: Sequence[str], name: str) -> int | None:
     return line
 
 
-def _experiment(name: str, setting: dict[str, Any], files: Sequence[str]) -> Experiment:
-    at = ["training", "experiments", name]
+def _experiment(
+    name: str,
+    setting: dict[str, Any],
+    at: list[str],
+    files: Sequence[str],
+    elsewhere: Mapping[str, list[str]] | None = None,
+) -> Experiment:
+    """Return an experiment whose settings are at one place of the configuration, but for those elsewhere."""
     lists = {key: tuple(value) for key, value in setting.items() if isinstance(value, list)}
     try:
         return Experiment(name=name, **{**setting, **lists})
     except ValueError as error:
         fault = next((key for key in setting if str(error).startswith(key)), None)
-        where = _where([*at, fault] if fault else at, files)
-        raise ValueError(f"configuration: {error} (at {where})") from None
+        place = (elsewhere or {}).get(fault, [*at, fault]) if fault else at
+        raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
+
+
+def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]) -> Sweep:
+    setting.setdefault("choices", [])
+    grid, at = setting["grid"], ["sweep", "grid"]
+    twice = [name for name, times in Counter(one["name"] for one in grid["randomizer"]).items() if times > 1]
+    if twice:
+        raise ValueError(
+            f"configuration: randomizer must name each randomiser once, got {twice[0]!r} twice "
+            f"(at {_where([*at, 'randomizer'], files)})"
+        )
+    cells = []
+    for (row, eps0), (column, k), (layer, randomizer) in itertools.product(
+        *(enumerate(grid[axis]) for axis in ("eps0", "k", "randomizer"))
+    ):
+        own = {key: value for key, value in randomizer.items() if key != "name"}
+        elsewhere = {key: [*at, "randomizer", str(layer), key] for key in own}
+        elsewhere |= {"eps0": [*at, "eps0", str(row)], "k": [*at, "k", str(column)]}
+        point = {"eps0": eps0, "k": k, "randomizer": randomizer["name"]}
+        name, found = "/".join(parts(coordinates(**point))), {**setting["experiment"], **own, **point}
+        cells.append(_experiment(name, {**found, "clip": "norm"}, ["sweep", "experiment"], files, elsewhere))
+    for index, accountant in enumerate(setting["curves"]):
+        place = ["sweep", "curves", str(index)]
+        _check_accountant(accountant, True, styles, place, files)
+        _check_system(accountant, cells[0], _where(place, files))
+    curves = [
+        Curve(
+            FOLDER,
+            *cell.name.split("/")[:2],
+            accountant,
+            "rounds",
+            tuple(float(epoch * cell.rounds_per_epoch) for epoch in range(1, cell.total_epochs + 1)),
+            tuple((key, float(value)) for key, value in cell.accounting[1].items()),
+            True,
+        )
+        # accounting is the same for all randomisers
+        for cell in {(cell.eps0, cell.k): cell for cell in cells}.values()
+        for accountant in setting["curves"]
+    ]
+    looks = _looks(setting["curves"], styles)
+    return Sweep({**setting, "styles": looks}, tuple(cells), tuple(curves))
 
 
 def _grid(
@@ -595,15 +647,8 @@ def _accuracy(
                 f"(at {where})"
             )
         experiment = private[panel["experiment"]]
-        system, _ = experiment.accounting
         for accountant in figure["curves"]:
-            entry = accountants.get(accountant)
-            if (entry.protocol, entry.mechanism) != system:
-                raise ValueError(
-                    f"configuration: experiment must be of the system of each of curves: {accountant!r} is "
-                    f"for {entry.protocol} with {entry.mechanism}, and {experiment.name!r} is "
-                    f"{' with '.join(system)} (at {where})"
-                )
+            _check_system(accountant, experiment, where)
         panels.append(Utility(paper, name, label, experiment, tuple(figure["curves"])))
     return AccuracyFigure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(panels))
 
@@ -814,6 +859,16 @@ def _check_accountant(
         raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
     if drawn:
         _check_style(name, styles, place, files)
+
+
+def _check_system(accountant: str, experiment: Experiment, where: str) -> None:
+    entry, (system, _) = accountants.get(accountant), experiment.accounting
+    if (entry.protocol, entry.mechanism) != system:
+        raise ValueError(
+            f"configuration: experiment must be of the system of each of curves: {accountant!r} is "
+            f"for {entry.protocol} with {entry.mechanism}, and {experiment.name!r} is "
+            f"{' with '.join(system)} (at {where})"
+        )
 
 
 def _check_style(name: str, styles: dict[str, Any], place: list[str], files: Sequence[str]) -> None:

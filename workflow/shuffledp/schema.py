@@ -46,11 +46,20 @@ def _keys(node: dict[str, Any], prefix: str) -> Iterable[tuple[str, str, str, st
     if isinstance(node.get("additionalProperties"), dict):
         children[f"<{node['propertyNames']['title']}>"] = node["additionalProperties"]
     for name, child in children.items():
-        reference = child.get("$ref", "").rpartition("/")[2]
-        target = {**schema()["$defs"].get(reference, {}), **child}
+        target = {**_referred(child), **child}
         star = "*" if name in node.get("required", []) else ""
         yield f"{prefix}{name}", star, target.get("description", ""), _values(target)
         yield from _keys(target, f"{prefix}{name}.")
+
+
+def _referred(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of the schema that a node refers to, and what that refers to; empty if to none."""
+    if "$ref" not in node:
+        return {}
+    target = schema()
+    for part in node["$ref"].removeprefix("#/").split("/"):
+        target = target[part]
+    return {**_referred(target), **target}
 
 
 def _values(node: dict[str, Any]) -> str:

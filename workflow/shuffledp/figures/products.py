@@ -21,6 +21,7 @@ from shuffledp.config import (
 )
 from shuffledp.figures.captions import render_caption, short
 from shuffledp.provenance import Product
+from shuffledp.sweep import FOLDER, Sweep
 from shuffledp.training.experiment import SAMPLING, Experiment
 
 
@@ -91,7 +92,7 @@ def caption(figure: Figure) -> dict[str, Any]:
     return {**_described(figure), "panels": panels}
 
 
-def _described(figure: Figure | AccuracyFigure) -> dict[str, Any]:
+def _described(figure: Drawn) -> dict[str, Any]:
     """Return what captions with curves of accountants are told."""
     entries = []
     for accountant in figure.settings["curves"]:
@@ -226,10 +227,14 @@ def _setting(experiment: Experiment) -> str:
     words += [f"{key} = {short(value)}" for key, value in named.items() if value is not None]
     if experiment.bootstrap:
         words.append("clients by bootstrap from the training images")
+    return ", ".join([*words, f"learning rate {_rates(experiment)}"])
+
+
+def _rates(experiment: Experiment) -> str:
+    """Return in words the learning rates."""
     epoch = "" if experiment.epoch_rounds is None else f" of {experiment.epoch_rounds} rounds"
     stretches = zip(experiment.epochs, experiment.learning_rates, strict=True)
-    rates = ", ".join(f"{rate:g} for {epochs} epochs{epoch}" for epochs, rate in stretches)
-    return ", ".join([*words, f"learning rate {rates}"])
+    return ", ".join(f"{rate:g} for {epochs} epochs{epoch}" for epochs, rate in stretches)
 
 
 def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, Any]:
@@ -364,6 +369,48 @@ def simulation_caption(figure: SimulationFigure) -> dict[str, Any]:
         "points": short(panel.points),
         "half_width": short(panel.half_width),
         "seed": panel.seed,
+    }
+
+
+def _frontier(sweep: Sweep) -> Drawn:
+    return Drawn(FOLDER, "frontier", sweep.settings)
+
+
+def frontier(settings: Settings, sweep: Sweep) -> Product:
+    """Return the figure of a sweep as a product."""
+    (table,) = sweep.frontier(settings.results).outputs
+    return _product(
+        settings,
+        _frontier(sweep),
+        drawn_by="frontier",
+        parameters={
+            "table": table,
+            "curves": [list(entry) for entry in sweep.settings["styles"].items()],
+            "randomizers": [entry["name"] for entry in sweep.settings["grid"]["randomizer"]],
+        },
+        inputs=(table,),
+    )
+
+
+def frontier_caption(sweep: Sweep) -> dict[str, Any]:
+    """Return what the caption's template is told about the figure of a sweep, all from the configuration."""
+    grid, cell = sweep.settings["grid"], sweep.cells[0]
+    numbers = {"n": cell.n, "delta": cell.delta}
+    words = [f"model = {cell.model}", *(f"{key} = {short(value)}" for key, value in numbers.items())]
+    by_name = {cell.randomizer: cell for cell in sweep.cells}
+    return {
+        **_described(_frontier(sweep)),
+        "points": len(sweep.cells),
+        "setting": ", ".join([*words, f"clip = {cell.clip}"]),
+        "epochs": cell.total_epochs,
+        "seeds": cell.seeds,
+        "data": _trained_on(cell),
+        "eps0": ", ".join(map(short, grid["eps0"])),
+        "k": ", ".join(map(short, grid["k"])),
+        "randomizers": [
+            {"name": name, "clip_norm": short(one.clip_norm), "rates": _rates(one)}
+            for name, one in by_name.items()
+        ],
     }
 
 

@@ -1,0 +1,16 @@
+import functools
+
+from shuffledp import jobs, tables
+from shuffledp.frontier import Cell, frontier
+
+with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "pandas"]) as asked:
+    read = functools.cache(tables.read_table)
+    cells = [
+        Cell(
+            **{key: cell[key] for key in ("eps0", "k", "randomizer")},
+            runs=[tables.read_table(path, needs=("round", "test_accuracy")) for path in cell["runs"]],
+            curves={name: read(path, needs=("rounds", "epsilon")) for name, path in cell["curves"].items()},
+        )
+        for cell in asked["cells"]
+    ]
+    tables.write_table(snakemake.output.table, frontier(cells, accountants=asked["accountants"]))
