@@ -4,7 +4,7 @@ snakemake --cores all                                  everything
 snakemake --cores 1 figures/girgis2021/fig2.pdf        one figure
 snakemake --cores all --configfile config/smoke.yaml   the same jobs, seconds in all
 snakemake --cores all all_trainings                    what is trained: hours, and only if asked for
-snakemake -n --configfile config/sweep.yaml all_sweep  a large study: what it would make, and what that costs
+snakemake -n --configfile config/sweep.yaml -- all_sweep  a large study: what it would make, and what that costs
 """
 
 import sys
