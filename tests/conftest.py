@@ -8,6 +8,7 @@ import pytest
 from shuffledp import config
 
 ROOT = Path(__file__).resolve().parents[1]
+ON_SMOKE = ("test_failures", "test_planning", "test_report", "test_smoke")
 
 
 def git_files(*options):
@@ -49,12 +50,15 @@ def shipped():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests of the workflow share a run of the smoke configuration: one worker gets them all, first."""
+    """Tests that share a run of the smoke configuration go to one worker, those of the workflow go by files."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return "workflow" if nodeid.startswith("tests/workflow/") else nodeid
+            name = nodeid.partition("::")[0]
+            if not name.startswith("tests/workflow/"):
+                return nodeid
+            return "smoke" if Path(name).stem in ON_SMOKE else name
 
     return Scheduling(config, log)
 
