@@ -50,7 +50,7 @@ def shipped():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests that share a run of the smoke configuration go to one worker, those of the workflow go by files."""
+    """Tests that share a run of the smoke configuration go to one worker, others of the workflow by files."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
