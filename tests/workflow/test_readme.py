@@ -51,7 +51,7 @@ def test_snakemake(checkout, command):
     arguments = shlex.split(command)[1:]
     if "profiles/slurm" in arguments and not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("needs the extra cluster")
-    run = checkout.run(*arguments, "--dry-run")
+    run = checkout.run("--dry-run", *arguments)
     assert run.status == 0, run.output
     assert run.jobs or run.says_nothing_to_do
 
