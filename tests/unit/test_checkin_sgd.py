@@ -211,6 +211,18 @@ def experiment(protocol, **changes):
     return Experiment(**{**SETTING, "protocol": protocol, **PROTOCOLS[protocol], **changes})
 
 
+def stopped_and_taken_up(setting, loaded, checkpoint):
+    """The rows of a run that stops after its second epoch and goes on from its checkpoint."""
+
+    def stop(row):
+        if row["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint, report=stop)
+    return runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint)
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_run_that_stops_goes_on_where_it_was(protocol, tmp_path):
     setting = experiment(protocol)
@@ -219,15 +231,7 @@ def test_a_run_that_stops_goes_on_where_it_was(protocol, tmp_path):
     whole = runs.train(setting, seed=0, data=loaded)
     assert [row["round"] for row in whole] == [setting.rounds_per_epoch * epoch for epoch in (1, 2, 3)]
     assert all(math.isfinite(row["train_loss"]) for row in whole)
-
-    def stop(row):
-        if row["epoch"] == 2:
-            raise KeyboardInterrupt
-
-    checkpoint = tmp_path / "run.pt"
-    with pytest.raises(KeyboardInterrupt):
-        runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint, report=stop)
-    resumed = runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint)
+    resumed = stopped_and_taken_up(setting, loaded, tmp_path / "run.pt")
     kept = ("epoch", "round", "test_accuracy", "train_loss")
     assert [[row[key] for key in kept] for row in resumed] == [[row[key] for key in kept] for row in whole]
     other = runs.train(setting, seed=1, data=loaded)
@@ -270,15 +274,7 @@ def test_the_algorithms_of_liew2022(changes, tmp_path):
     whole = runs.train(setting, seed=0, data=loaded)
     assert len(whole) == 3
     assert whole[-1]["messages"] == pytest.approx(setting.n * setting.rate * setting.rounds, rel=0.3)
-
-    def stop(row):
-        if row["epoch"] == 2:
-            raise KeyboardInterrupt
-
-    checkpoint = tmp_path / "run.pt"
-    with pytest.raises(KeyboardInterrupt):
-        runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint, report=stop)
-    resumed = runs.train(setting, seed=0, data=loaded, checkpoint=checkpoint)
+    resumed = stopped_and_taken_up(setting, loaded, tmp_path / "run.pt")
     kept = [name for name in whole[0] if name != "seconds"]
     assert set(runs.COUNTS) < set(kept)
     assert [[row[key] for key in kept] for row in resumed] == [[row[key] for key in kept] for row in whole]

@@ -21,7 +21,7 @@ def git(folder, *arguments):
 
 @dataclass(frozen=True)
 class Run:
-    """A run of Snakemake that has ended."""
+    """A run, of Snakemake mostly, that has ended."""
 
     status: int
     stdout: str
@@ -62,8 +62,15 @@ class Clone:
         return {key: value for key, value in environment.items() if value is not None}
 
     def run(self, *arguments, **environment):
+        return self._run(self.command(*arguments), environment)
+
+    def run_module(self, name, *arguments, **environment):
+        """Return a run of a module of the package, which need not be Snakemake's."""
+        return self._run([sys.executable, "-m", name, *arguments], environment)
+
+    def _run(self, command, environment):
         done = subprocess.run(
-            self.command(*arguments),
+            command,
             cwd=self.path,
             env=self.environment(**environment),
             capture_output=True,

@@ -85,24 +85,18 @@ def content(clone):
     return history.to_csv(), records, files
 
 
-def resuming(clone):
-    """The documented command: what was cut off, or this if it did not get as far as to be noted."""
-    given = () if (clone.path / ".snakemake/run.json").exists() else ARGUMENTS
-    return [sys.executable, "-m", "shuffledp.recovery", *given]
+RESUMING = "shuffledp.recovery"
+
+
+def to_resume(clone):
+    """What the documented command is given: nothing, or these if a run did not get as far as to be noted."""
+    return () if (clone.path / ".snakemake/run.json").exists() else ARGUMENTS
 
 
 def resume(clone):
-    done = subprocess.run(
-        resuming(clone),
-        cwd=clone.path,
-        env=clone.environment(),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    run = clone.run_module(RESUMING, *to_resume(clone))
+    assert run.status == 0, run.output
+    return run.output
 
 
 def kill(process, everything):
@@ -133,7 +127,7 @@ def test_kills_at_random_moments_leave_no_trace(small, tmp_path, log):
     killed, went_on = 0, 0
     while killed < KILLS:
         process = subprocess.Popen(
-            resuming(small),
+            [sys.executable, "-m", RESUMING, *to_resume(small)],
             cwd=small.path,
             env=small.environment(),
             stdout=log,
@@ -154,19 +148,9 @@ def test_kills_at_random_moments_leave_no_trace(small, tmp_path, log):
     assert content(small) == expected
     assert not (small.path / ".snakemake/run.json").exists()
     assert small.plan(*ARGUMENTS[2:]).says_nothing_to_do
-    assert "Nothing to resume" in resume_without_note(small)
-
-
-def resume_without_note(clone):
-    done = subprocess.run(
-        [sys.executable, "-m", "shuffledp.recovery"],
-        cwd=clone.path,
-        env=clone.environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    without_note = small.run_module(RESUMING)
+    assert without_note.status == 0, without_note.output
+    assert "Nothing to resume" in without_note.stdout
 
 
 def test_a_live_run_is_not_disturbed(small):
@@ -184,18 +168,11 @@ def test_a_live_run_is_not_disturbed(small):
         while not recovery.is_locked(small.path / ".snakemake"):
             assert process.poll() is None
             time.sleep(0.1)
-        done = subprocess.run(
-            [sys.executable, "-m", "shuffledp.recovery"],
-            cwd=small.path,
-            env=small.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 1
-        assert str(process.pid) in done.stderr
-        assert "wait for it or stop it" in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+        refused = small.run_module(RESUMING)
+        assert refused.status == 1
+        assert str(process.pid) in refused.stderr
+        assert "wait for it or stop it" in refused.stderr
+        assert len(refused.stderr.splitlines()) == 1
         assert recovery.is_locked(small.path / ".snakemake")
     finally:
         os.killpg(process.pid, signal.SIGKILL)

@@ -4,12 +4,10 @@ import importlib.util
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from .clone import TIMEOUT
 from .conftest import make_clone
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,16 +61,8 @@ def test_shuffledp(checkout, command, tmp_path):
         pytest.importorskip("torch")
         arguments = [{"cuda": "cpu", "DIR": str(tmp_path)}.get(word, word) for word in arguments]
         arguments += [*TINY, *([] if "--out" in arguments else ["--out", str(tmp_path)])]
-    done = subprocess.run(
-        [sys.executable, "-m", "shuffledp", *arguments],
-        cwd=checkout.path,
-        env=checkout.environment(),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout
+    run = checkout.run_module("shuffledp", *arguments)
+    assert run.status == 0, run.output
+    assert run.stdout
     if "--out" in arguments:
         assert list(tmp_path.rglob("*.csv"))

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -138,16 +137,8 @@ def test_results_are_those_of_a_local_run_even_after_a_kill(clones, local):
     while any(job["state"] in ("PENDING", "RUNNING", "COMPLETING") for job in submitted(clone)):
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    done = subprocess.run(
-        [sys.executable, "-m", "shuffledp.recovery"],
-        cwd=clone.path,
-        env=clone.environment(PATH=cluster.PATH),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    resumed = clone.run_module("shuffledp.recovery", PATH=cluster.PATH)
+    assert resumed.status == 0, resumed.output
 
     assert clone.bytes_of(*FILES) == local.bytes_of(*FILES)
     assert len(clone.bytes_of(*FILES)) > 5

@@ -264,26 +264,21 @@ class Settings:
     @property
     def trained(self) -> tuple[AccuracyFigure, ...]:
         """The figures of accuracy, each with the panels whose runs are there; none without a panel."""
-        found = [
-            replace(
-                figure,
-                panels=tuple(one for one in figure.panels if one.experiment.is_trained(self.results)),
-            )
-            for figure in self.accuracy
-        ]
-        return tuple(figure for figure in found if figure.panels)
+        return self._with_runs(self.accuracy, "panels")
 
     @property
     def progressed(self) -> tuple[Progress, ...]:
         """The figures of accuracy against rounds, each with the lines whose runs are there; none without."""
-        found = [
-            replace(
-                figure,
-                lines=tuple(one for one in figure.lines if one.experiment.is_trained(self.results)),
-            )
-            for figure in self.progress
-        ]
-        return tuple(figure for figure in found if figure.lines)
+        return self._with_runs(self.progress, "lines")
+
+    def _with_runs(self, figures: Sequence[Any], parts: str) -> tuple[Any, ...]:
+        """Return figures with those of their parts whose runs are there; none without a part."""
+        found = []
+        for figure in figures:
+            there = tuple(one for one in getattr(figure, parts) if one.experiment.is_trained(self.results))
+            if there:
+                found.append(replace(figure, **{parts: there}))
+        return tuple(found)
 
     @property
     def converged(self) -> tuple[Convergence, ...]:

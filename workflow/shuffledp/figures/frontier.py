@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from shuffledp.figures.style import LINES, PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.figures.style import LEGEND_ROW, LINES, PANEL_HEIGHT, PANEL_WIDTH, style
 
 _MARKERS = ("o", "^", "s", "D")
 _SIZE = 3.2
@@ -33,7 +33,7 @@ def draw_frontier(
     """
     markers = dict(zip(randomizers, _MARKERS, strict=False))
     with style():
-        height = 1.4 * PANEL_HEIGHT + 0.3 + 0.15 * len(curves)
+        height = 1.4 * PANEL_HEIGHT + 0.3 + LEGEND_ROW * len(curves)
         figure = Figure(figsize=(2 * PANEL_WIDTH, height), layout="constrained")
         axis = figure.add_subplot()
         for accountant, look in curves.items():
