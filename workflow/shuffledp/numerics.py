@@ -29,6 +29,7 @@ SMALLEST_DELTA = 1e-300
 NEGLIGIBLE = 60.0  # nats below the largest term at which a sum is cut off (1e-26 of that term)
 _CROSSING_WIDTH = 2.0**-40  # of a bracket over its upper end
 _CROSSING_STEPS = 150  # enough for bisections alone
+_PIECE = 2**17  # terms that are looked at together
 _FULL_SUM = 2048  # up to so many terms, summing all costs less than looking for the window
 
 
@@ -226,6 +227,33 @@ def log_sum_exp(values: FloatArray) -> float:
     much on the short arrays that the bounds sum by the thousand)."""
     top = float(values.max())
     return top if math.isinf(top) else top + math.log(float(np.exp(values - top).sum()))
+
+
+def cell_sums(
+    log_term: Callable[[FloatArray, slice], FloatArray], first: FloatArray, last: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithms of a sequence's sums over cells, and the means of the index less ``first``.
+
+    Args:
+        log_term: maps whole numbers, of one row a cell, and a slice of the cells to logarithms of the terms.
+        first: the smallest index of each cell, one-dimensional.
+        last: the largest index of each cell, of that shape.
+    """
+    log_sums, means = np.empty(first.shape), np.zeros(first.shape)
+    offset = np.arange(float((last - first).max()) + 1)
+    for start in range(0, first.size, max(_PIECE // offset.size, 1)):
+        some = slice(start, start + max(_PIECE // offset.size, 1))
+        values = first[some, None] + offset
+        logs = log_term(np.minimum(values, last[some, None]), some)
+        if offset.size == 1:
+            log_sums[some] = logs[:, 0]
+            continue
+        logs = np.where(values <= last[some, None], logs, -np.inf)
+        top = logs.max(axis=1)
+        terms = np.exp(logs - top[:, None])
+        total = terms.sum(axis=1)
+        log_sums[some], means[some] = top + np.log(total), terms @ offset / total
+    return log_sums, means
 
 
 def log_sum_concave(term: LogTerms, first: int, last: int) -> float:

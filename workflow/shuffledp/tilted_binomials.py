@@ -28,7 +28,9 @@ _LOG_HALF = -math.log(2)
 # The window of the numbers of coins leaves out e^-nats (a geometric series from so far below the peak). That
 # in which coins are summed is wider by so many nats, of which Hoeffding's inequality takes one.
 _WIDER = 11.0
-_PIECE = 2**17  # pairs of a part and an eps that are looked at together
+_PIECE = 2**17  # pairs of a part and an eps, or values, that are looked at together
+# Outcomes that are listed one by one, of all parts or, whatever their number, of each.
+_LISTED, _LISTED_OF_EACH = 2**21, 2**13
 _LARGEST_EPS = 700.0  # beyond, where e^eps may overflow, the divergence at this eps serves
 
 
@@ -43,6 +45,8 @@ class TiltedBinomials:
         gaps: 1 - b, given apart since it is tiny for large eps0.
         lost: upper bound on the probability of values of N that are in no part.
         nats: how far below the rest an outcome is left out.
+        bound: "upper" or "lower": where there are millions of outcomes, neighbours are merged on that side
+            when they are listed; "exact": they are not.
     """
 
     weights: FloatArray
@@ -51,6 +55,7 @@ class TiltedBinomials:
     gaps: FloatArray
     lost: float
     nats: float = numerics.NEGLIGIBLE
+    bound: Bound = "exact"
 
     def hockey_stick(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error."""
@@ -104,15 +109,32 @@ class TiltedBinomials:
         """Return the outcomes as flat arrays: mass M under fair coins, x = b t and 1 - |x|; and what is lost.
 
         So P = M (1 + x) and Q = M (1 - x). The last number bounds the mass under P, or under Q, of all
-        outcomes that are left out.
+        outcomes that are left out. Millions of outcomes are taken together in cells of neighbours: each is
+        merged to its mean, which is post-processing, or split over its ends so that its masses under P and Q
+        stay, by which the pair dominates the one before.
         """
         n, reach = self.counts, self.reach()
         low, high = np.maximum(np.ceil(n / 2 - reach), 0.0), np.minimum(np.floor(n / 2 + reach), n)
-        sizes = (high - low + 1).astype(np.int64)
-        part = np.repeat(np.arange(n.size), sizes)
-        a = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[part]
-        coin = np.exp(numerics.log_binomial_pmf(a, n[part], _LOG_HALF, _LOG_HALF))
+        width = np.ones(n.shape)
+        if self.bound != "exact":
+            width = np.ceil((high - low + 1) / max(_LISTED // n.size, _LISTED_OF_EACH))
+        cells = np.ceil((high - low + 1) / width).astype(np.int64)
+        part = np.repeat(np.arange(n.size), cells)
+        first = width[part] * (np.arange(part.size) - np.repeat(np.cumsum(cells) - cells, cells)) + low[part]
+        last = np.minimum(first + width[part] - 1, high[part])
+
+        def log_pmf(a: FloatArray, some: slice) -> FloatArray:
+            return numerics.log_binomial_pmf(a, n[part[some], None], _LOG_HALF, _LOG_HALF)
+
+        coin, within = numerics.cell_sums(log_pmf, first, last)
+        coin = np.exp(coin, out=coin)
         coin *= (self.weights / np.bincount(part, weights=coin))[part]
+        if (width > 1).any() and self.bound == "upper":
+            share = within / np.maximum(last - first, 1.0)
+            coin = np.concatenate([coin * (1 - share), coin * share])
+            a, part = np.concatenate([first, last]), np.concatenate([part, part])
+        else:
+            a = first + within
         t = (2 * a - n[part]) / np.maximum(n[part], 1.0)
         far = np.minimum(a, n[part] - a) * 2 / np.maximum(n[part], 1.0)  # 1 - |t|
         lost = self.lost + (2 * math.exp(1 - self.nats - _WIDER) if (low > 0).any() else 0.0)
@@ -151,14 +173,22 @@ def binomial_blocks(
         return numerics.log_binomial_pmf(c, trials, log_p, log_q)
 
     first, last = numerics.concave_window(log_pmf, 0, trials, nats=nats)
-    width = max(1, int(relative_width * first))
-    values = np.arange(first, last + 1, dtype=np.float64)
-    pmf = np.exp(log_pmf(values))
-    starts = np.arange(0, pmf.size, width)
-    weights = np.add.reduceat(pmf, starts)
-    low, high = values[starts], np.minimum(values[starts] + width - 1, last)
+    width, size = max(1, int(relative_width * first)), last - first + 1
+    starts = np.arange(0, size, width)
+    # blocks in pieces, which fit into memory, and then together
+    edges = np.unique(np.concatenate([starts, np.arange(0, size, _PIECE)]))
+    mass, moment = [], []
+    for start in range(0, size, _PIECE):
+        offset = np.arange(start, min(start + _PIECE, size))
+        pmf = np.exp(log_pmf((first + offset).astype(np.float64)))
+        inner = edges[slice(*np.searchsorted(edges, [start, start + _PIECE]))] - start
+        mass.append(np.add.reduceat(pmf, inner))
+        moment.append(np.add.reduceat(pmf * (offset % width), inner))
+    whole = np.searchsorted(edges, starts)
+    weights = np.add.reduceat(np.concatenate(mass), whole)
+    low, high = (first + starts).astype(np.float64), np.minimum(first + starts + width - 1.0, last)
     with np.errstate(invalid="ignore"):
-        means = low + np.add.reduceat(pmf * (values - np.repeat(low, width)[: values.size]), starts) / weights
+        means = low + np.add.reduceat(np.concatenate(moment), whole) / weights
     means = np.where(weights > 0, means, low)
     return Blocks(weights / weights.sum(), low, high, means, math.exp(-nats) if first > 0 else 0.0)
 

@@ -10,9 +10,17 @@ from shuffledp import numerics
 from shuffledp.checks import FloatArray
 
 
+_LISTED = 2**20  # numbers of ones that are looked at one by one
+
+# of numbers of ones m, or cells of them: mean m, log of the probability, log |u(m)| and sign of u(m)
+Terms = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+
+
 class TwoSymbols:
     """The number of ones m ~ Bin(k, p) among k reports of 0, and the likelihood ratio 1 + u(m) of one
-    client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k."""
+    client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k.
+
+    From k of some 1e10 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
 
     def __init__(self, n: int, k: int, eps0: float) -> None:
         self.k, self.eps0, self.gamma = k, eps0, k / n
@@ -34,9 +42,14 @@ class TwoSymbols:
             log_gap = np.where(m == 0, math.log(self.k) + self.log_p, np.log(np.abs(gap)))
         return self.log_slope + log_gap, np.where(gap > 0, 1.0, -1.0)
 
-    def _terms(self, low: int, high: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        m = np.arange(low, high + 1, dtype=np.float64)
-        return self.log_pmf(m), *self.log_and_sign(m)
+    def _terms(self, low: int, high: int) -> Terms:
+        width = math.ceil((high - low + 1) / _LISTED)
+        first = np.arange(low, high + 1, width, dtype=np.float64)
+        last = np.minimum(first + width - 1, high)
+        log_mass, within = numerics.cell_sums(lambda m, _: self.log_pmf(m), first, last)
+        # u is linear in m, so that its mean over a cell is its value at the mean
+        m = first + within
+        return m, log_mass, *self.log_and_sign(m)
 
     def _log_tilted(self, order: float, m: FloatArray) -> FloatArray:
         """log of P(m) (1 + u(m))^order, concave in m."""
@@ -45,9 +58,9 @@ class TwoSymbols:
             below = np.log1p(-np.exp(np.minimum(log_u, 0.0)))
         return self.log_pmf(m) + order * np.where(sign > 0, np.logaddexp(0.0, log_u), below)
 
-    def _log_summands(self, order: float, terms: tuple[FloatArray, FloatArray, FloatArray]) -> FloatArray:
-        log_pmf, log_u, sign = terms
-        return log_pmf + numerics.log_power_excess(order, log_u, sign)
+    def _log_summands(self, order: float, terms: Terms) -> FloatArray:
+        _, log_mass, log_u, sign = terms
+        return log_mass + numerics.log_power_excess(order, log_u, sign)
 
     def _fades(self, log_summands: FloatArray, log_sum: float) -> bool:
         """Whether the summands fall at both ends of the window, and are negligible there."""
@@ -77,19 +90,17 @@ class TwoSymbols:
         return numerics.log_sum_exp(self._log_summands(order, self.terms))
 
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """Return the law of m, and the log of the likelihood ratio 1 + u(m), in a window of m.
+        """Return the law of m (or of cells of m), and the log of the likelihood ratio 1 + u(m), in a window.
 
         What is left out has a probability below e^-60.
         """
-        log_pmf, log_u, sign = self.terms
-        low, high = self.window
+        m, log_mass, log_u, sign = self.terms
         below = np.log1p(-np.exp(np.minimum(log_u, math.log(0.5))))
         # near -1, u loses the digits of 1 + u = 1 - gamma + gamma (e^-eps0 + (e^eps0 - e^-eps0) m/k)
-        share = np.arange(low, high + 1) / self.k
         with np.errstate(divide="ignore"):
-            log_ratio = np.logaddexp(-self.eps0, numerics.log_sinh_gap(self.eps0) + np.log(share))
+            log_ratio = np.logaddexp(-self.eps0, numerics.log_sinh_gap(self.eps0) + np.log(m / self.k))
         far = np.logaddexp(
             math.log1p(-self.gamma) if self.gamma < 1 else -np.inf, math.log(self.gamma) + log_ratio
         )
         loss = np.where(sign > 0, np.logaddexp(0.0, log_u), np.where(log_u > math.log(0.5), far, below))
-        return np.exp(log_pmf), loss
+        return np.exp(log_mass), loss

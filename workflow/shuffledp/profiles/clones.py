@@ -47,7 +47,8 @@ def clones_pair(
         n: number of shuffled reports.
         eps0: local privacy parameter, >= 0.
         analysis: "feldman2022" or "feldman2021".
-        bound: "upper" or "lower": values of C are merged into blocks at their safe end; "exact": not merged.
+        bound: "upper" or "lower": values of C are merged into blocks at their safe end (and so are outcomes,
+            where they are millions); "exact": not merged.
         relative_width: width of a block over its values.
         nats: how far below the rest an outcome is left out; at most 600, where doubles are still exact.
 
@@ -59,7 +60,7 @@ def clones_pair(
     bound = checks.choice("bound", bound, BOUNDS)
     tilt, gap = np.tanh(np.full(1, eps0 / 2)), 2 * special.expit(np.full(1, -eps0))
     if eps0 == 0:  # every report is a clone, and there is nothing to hide
-        return TiltedBinomials(np.ones(1), np.full(1, float(n)), tilt, gap, 0.0)
+        return TiltedBinomials(np.ones(1), np.full(1, float(n)), tilt, gap, 0.0, bound=bound)
     if analysis == "feldman2022":
         log_p, log_q = math.log(2) - float(np.logaddexp(0.0, eps0)), math.log(math.tanh(eps0 / 2))
     else:
@@ -68,7 +69,7 @@ def clones_pair(
     blocks = binomial_blocks(n - 1, log_p, log_q, relative_width=width, nats=nats)
     clones = blocks.high if bound == "lower" else blocks.low
     ones = np.ones(clones.shape)
-    return TiltedBinomials(blocks.weights, clones + 1, tilt * ones, gap * ones, blocks.lost, nats)
+    return TiltedBinomials(blocks.weights, clones + 1, tilt * ones, gap * ones, blocks.lost, nats, bound)
 
 
 def clones(

@@ -209,7 +209,7 @@ def _strong(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomia
     share = 2 * gamma / categories
     blocks = binomial_blocks(n - 1, math.log(share), math.log1p(-share), relative_width=0.0, nats=nats)
     ones = np.ones(blocks.low.shape)
-    return TiltedBinomials(blocks.weights, blocks.low + 1, ones, 0 * ones, blocks.lost, nats)
+    return TiltedBinomials(blocks.weights, blocks.low + 1, ones, 0 * ones, blocks.lost, nats, "upper")
 
 
 @functools.lru_cache(maxsize=2)
@@ -248,7 +248,8 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
             )
     number, beyond = np.concatenate(counts), np.concatenate(excess)
     total = number + beyond
-    return TiltedBinomials(np.concatenate(weights), number, number / total, beyond / total, lost, nats)
+    tilts, gaps = number / total, beyond / total
+    return TiltedBinomials(np.concatenate(weights), number, tilts, gaps, lost, nats, "upper")
 
 
 def _delta(pair: TiltedBinomials, eps: float, divergence: str) -> float:

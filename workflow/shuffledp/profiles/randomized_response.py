@@ -50,7 +50,7 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
     share = gamma * rho / density
     tilts = share * (larger - 1) * first / total
     gaps = (1 - gamma) / density + share * (2 * first + second) / total
-    return TiltedBinomials(blocks.weights * density, blocks.high, tilts, gaps, 0.0)
+    return TiltedBinomials(blocks.weights * density, blocks.high, tilts, gaps, 0.0, bound="lower")
 
 
 def randomized_response_lower(
