@@ -9,7 +9,6 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
 
-
 _LISTED = 2**20  # numbers of ones that are looked at one by one
 
 # of numbers of ones m, or cells of them: mean m, log of the probability, log |u(m)| and sign of u(m)
