@@ -29,6 +29,11 @@ HERE = (
     *("--slurm-no-account", "--slurm-status-command", "squeue", "--latency-wait", "20"),
     *("--slurm-init-seconds-before-status-checks", "5", "--seconds-between-status-checks", "3"),
 )
+# What other schedulers are asked with, here Slurm's own commands; and the jobs of a study, tiny.
+OTHER = ("--workflow-profile", "profiles/cluster-generic")
+STUDY = ("--configfile", "config/sweep.yaml", "config/sweep-smoke.yaml")
+CELL = "results/smoke/sweep/eps0~1/k~50"
+SWEPT = (f"{CELL}/randomizer~l2_hemisphere/seed0.csv", f"{CELL}/girgis2021-upper.csv")
 LONG = "training: {experiments: {girgis2021-theorem3: {epochs: [2000000], learning_rates: [1]}}}\n"
 FILES = ("results/smoke/girgis2021/fig4/**/*.csv", f"{FIGURE}.*")
 
@@ -86,8 +91,8 @@ def running(clone, rule):
     raise AssertionError(f"no job of {rule} came to run: {cluster.jobs()}")
 
 
-def rows(clone):
-    return tables.read_table(clone.path / f"{TRAINED}.csv").drop(columns="seconds").to_csv()
+def rows(clone, table=f"{TRAINED}.csv"):
+    return tables.read_table(clone.path / table).drop(columns="seconds").to_csv()
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +174,20 @@ def test_jobs_that_are_cancelled_or_over_their_time_fail_by_name(mishaps):
         assert not (clone.path / f"{TRAINED}.csv").exists()
     clone, _ = mishaps["CANCELLED"]
     assert list((clone.path / "resources/checkpoints").glob("*.pt")), "the next run goes on from there"
+
+
+@pytest.mark.usefixtures("slurm_is_up")
+def test_a_study_is_submitted_by_the_commands_of_another_scheduler(clones):
+    alone, clone = clones("alone"), clones("other")
+    assert alone.run("--cores", "2", *SWEPT, *STUDY).status == 0
+    asked = ("--latency-wait", "20", "--seconds-between-status-checks", "1")
+    run = clone.run(*OTHER, *SWEPT, *STUDY, *asked, PATH=cluster.PATH)
+    assert run.status == 0, run.output
+    assert rows(clone, SWEPT[0]) == rows(alone, SWEPT[0])
+    assert clone.bytes_of(SWEPT[1]) == alone.bytes_of(SWEPT[1])
+    records = {job["partition"]: job for job in submitted(clone)}
+    assert {name: job["state"] for name, job in records.items()} == {"cpu": "COMPLETED", "gpu": "COMPLETED"}
+    asked = {name: (job["cpus"], job["memory"], job["limit"]) for name, job in records.items()}
+    assert asked == {"gpu": ("1", "3000M", "4:00:00"), "cpu": ("1", "1000M", "10:00")}
+    assert records["gpu"]["gpus"]
+    assert not records["cpu"]["gpus"]
