@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all train resume test test-slurm lint bench report clean
+.PHONY: help figures all train resume test test-slurm test-crash lint bench report clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -53,6 +53,9 @@ test: $(VENV)/.with-test ## Install what the tests need, torch included (several
 
 test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; five minutes)
 	SHUFFLEDP_TEST_SLURM=1 $(BIN)/python -m pytest tests/workflow/test_slurm.py
+
+test-crash: $(VENV)/.with-test ## Kill the smoke run 20 times at random moments, and compare with an undisturbed one (half an hour)
+	SHUFFLEDP_TEST_CRASH=1 $(BIN)/python -m pytest tests/workflow/test_crash.py
 
 lint: $(VENV)/.with-lint ## Check style: ruff, snakefmt, snakemake --lint
 	$(BIN)/ruff check .

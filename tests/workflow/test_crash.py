@@ -1,4 +1,7 @@
-"""Kills at random moments, of everything or of Snakemake alone: what comes out is as if there were none."""
+"""Kills at random moments, of everything or of Snakemake alone: what comes out is as if there were none.
+
+Of three jobs, and with `make test-crash` of the smoke run too.
+"""
 
 import json
 import os
@@ -8,13 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import psutil
 import pytest
 
 from shuffledp import recovery, tables
 
-from .clone import TIMEOUT
+from .clone import SMOKE, TIMEOUT, Clone
 
 KILLS = 20
 CONFIG = """\
@@ -42,12 +46,8 @@ training:
       epochs: [30]
       learning_rates: [1]
 """
-CURVE, RUN, FIGURE = (
-    "results/paper/fig1/a/girgis2021-upper",
-    "results/training/tiny/seed0",
-    "figures/paper/fig1",
-)
-ARGUMENTS = ("--cores", "2", f"{RUN}.csv", f"{FIGURE}.pdf")
+ARGUMENTS = ("--cores", "2", "results/training/tiny/seed0.csv", "figures/paper/fig1.pdf")
+TRAINED = "results/smoke/training/girgis2021-theorem3/seed0.csv"  # besides what the smoke run makes
 
 
 @pytest.fixture
@@ -71,32 +71,27 @@ def fresh(clone):
 
 def content(clone):
     """What was made, but for times and what follows from them."""
-    history = tables.read_table(clone.path / f"{RUN}.csv").drop(columns="seconds")
-    records = {}
-    for stem in (CURVE, RUN):
-        record = json.loads((clone.path / f"{stem}.json").read_text(encoding="utf-8"))
-        environment = record.pop("environment")
-        assert environment.keys() >= {"versions", "seconds", "finished"}
-        if stem == RUN:
-            del record["outputs"]  # the checksum of a table that has the seconds
-        records[stem] = record
-    files = clone.bytes_of(f"{CURVE}.csv", f"{FIGURE}.*")
-    assert len(files) == 4
-    return history.to_csv(), records, files
+    made = {}
+    for path in sorted((clone.path / "results").rglob("*.csv")):
+        if "benchmarks" not in path.parts:
+            table = tables.read_table(path)
+            name = str(path.relative_to(clone.path))
+            made[name] = table.drop(columns="seconds", errors="ignore").to_csv()
+            record = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+            environment = record.pop("environment", None)
+            assert environment is None or environment.keys() >= {"versions", "seconds", "finished"}
+            if "seconds" in table:
+                del record["outputs"]  # the checksum of a table that has them
+            made[f"record of {name}"] = record
+    return made, clone.bytes_of("figures/**/*", "results/**/README.md")
 
 
 RESUMING = "shuffledp.recovery"
 
 
-def to_resume(clone):
+def to_resume(clone, arguments):
     """What the documented command is given: nothing, or these if a run did not get as far as to be noted."""
-    return () if (clone.path / ".snakemake/run.json").exists() else ARGUMENTS
-
-
-def resume(clone):
-    run = clone.run_module(RESUMING, *to_resume(clone))
-    assert run.status == 0, run.output
-    return run.output
+    return () if (clone.path / ".snakemake/run.json").exists() else arguments
 
 
 def kill(process, everything):
@@ -115,40 +110,72 @@ def kill(process, everything):
     psutil.wait_procs(chosen, timeout=TIMEOUT)
 
 
-def test_kills_at_random_moments_leave_no_trace(small, tmp_path, log):
+@dataclass(frozen=True)
+class Whole:
+    """A run to be killed.
+
+    Attributes:
+        clone: where nothing is made.
+        arguments: of the run.
+        tables: how many it makes, at least.
+        longest: of a span without a kill, in parts of the time of an undisturbed run.
+        trains: whether training takes so much of it that a kill is bound to hit one.
+    """
+
+    clone: Clone
+    arguments: tuple[str, ...]
+    tables: int
+    longest: float
+    trains: bool
+
+
+@pytest.fixture(params=["three jobs", "smoke"])
+def whole(request, clone):
+    if request.param == "three jobs":
+        return Whole(request.getfixturevalue("small"), ARGUMENTS, tables=2, longest=0.9, trains=True)
+    if os.environ.get("SHUFFLEDP_TEST_CRASH") != "1":
+        pytest.skip("run by make test-crash")
+    arguments = ("--cores", "all", "all", TRAINED, *SMOKE)
+    return Whole(fresh(clone), arguments, tables=200, longest=0.2, trains=False)
+
+
+def test_kills_at_random_moments_leave_no_trace(whole, tmp_path, log):
     pytest.importorskip("torch")
+    clone, arguments = whole.clone, whole.arguments
     begun = time.monotonic()
-    assert small.run(*ARGUMENTS).status == 0
+    assert clone.run(*arguments).status == 0
     span = time.monotonic() - begun
-    expected = content(small)
-    fresh(small)
+    expected = content(clone)
+    assert len(expected[0]) >= 2 * whole.tables
+    fresh(clone)
 
     chance = random.Random(8)
     killed, went_on = 0, 0
     while killed < KILLS:
         process = subprocess.Popen(
-            [sys.executable, "-m", RESUMING, *to_resume(small)],
-            cwd=small.path,
-            env=small.environment(),
+            [sys.executable, "-m", RESUMING, *to_resume(clone, arguments)],
+            cwd=clone.path,
+            env=clone.environment(),
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
         try:
-            status = process.wait(timeout=chance.uniform(0.1, 0.9) * span)
+            status = process.wait(timeout=chance.uniform(0.1 * whole.longest, whole.longest) * span)
             assert status == 0, (tmp_path / "log").read_text()
-            assert content(small) == expected
-            fresh(small)
+            assert content(clone) == expected
+            fresh(clone)
         except subprocess.TimeoutExpired:
-            went_on += any((small.path / "resources/checkpoints").glob("*.pt"))
+            went_on += any((clone.path / "resources/checkpoints").glob("*.pt"))
             kill(process, everything=chance.random() < 0.5)
             killed += 1
-    resume(small)
-    assert went_on > 0, "no kill hit a training under way"
-    assert content(small) == expected
-    assert not (small.path / ".snakemake/run.json").exists()
-    assert small.plan(*ARGUMENTS[2:]).says_nothing_to_do
-    without_note = small.run_module(RESUMING)
+    run = clone.run_module(RESUMING, *to_resume(clone, arguments))
+    assert run.status == 0, run.output
+    assert went_on > 0 or not whole.trains, "no kill hit a training under way"
+    assert content(clone) == expected
+    assert not (clone.path / ".snakemake/run.json").exists()
+    assert clone.plan(*arguments[2:]).says_nothing_to_do
+    without_note = clone.run_module(RESUMING)
     assert without_note.status == 0, without_note.output
     assert "Nothing to resume" in without_note.stdout
 

@@ -5,6 +5,8 @@ import re
 import pytest
 
 from shuffledp import config, provenance, tables
+from shuffledp.figures import products
+from shuffledp.figures.captions import render_caption
 from shuffledp.frontier import Cell, frontier
 
 FULL = ("--configfile", "config/sweep.yaml", "--", "all_sweep")
@@ -31,7 +33,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch):
     assert "core-hours" not in plan.stdout
 
 
-def test_a_tiny_study_is_made_once(clone):
+def test_a_tiny_study_is_made_once(clone, monkeypatch):
     pytest.importorskip("torch")
     names = ("config.yaml", "sweep.yaml", "sweep-smoke.yaml")
     sweep = config.load([clone.path / "config" / name for name in names]).sweep
@@ -61,6 +63,11 @@ def test_a_tiny_study_is_made_once(clone):
                 {name: tables.read_table(above / f"{name}.csv") for name in sweep.accountants},
             )
         )
+    monkeypatch.chdir(clone.path)
+    settings = config.load([f"config/{name}" for name in names])
+    about = {"caption": products.frontier_caption(settings, settings.sweep)}
+    assert "; trained on CPU." in render_caption(clone.path / "workflow/report/frontier.rst", about)
+
     tables.write_table(clone.path / "again.csv", frontier(cells, accountants=sweep.accountants))
     assert (clone.path / "again.csv").read_bytes() == (folder / "frontier.csv").read_bytes()
     (clone.path / "again.csv").unlink()

@@ -121,7 +121,7 @@ rule plot_frontier:
         mem_mb=1000,
         runtime=10,
     params:
-        caption=figure_products.frontier_caption(SWEEP),
+        caption=lambda wildcards: figure_products.frontier_caption(SETTINGS, SWEEP),
     message:
         "Drawing what no other point of the sweep beats."
     script:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -208,9 +208,11 @@ def _trained_on(experiment: Experiment) -> str:
     return ", ".join(words)
 
 
-def _devices(settings: Settings, experiment: Experiment) -> str:
-    """Return in words what an experiment was trained on, as its runs record it."""
-    records = [files.read_json(Path(run).with_suffix(".json")) for run in experiment.runs(settings.results)]
+def _devices(runs: Iterable[str]) -> str:
+    """Return in words what runs were trained on, as the records beside their tables say; "?" before that."""
+    paths = [Path(run).with_suffix(".json") for run in runs]
+    # asked for a plan too, when nothing is trained yet
+    records = [files.read_json(path) if path.exists() else {} for path in paths]
     devices = [record.get("environment", {}).get("device", {}).get("name", "?") for record in records]
     return " and ".join(dict.fromkeys(devices))
 
@@ -250,7 +252,7 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
                 "rounds": experiment.rounds,
                 "seeds": experiment.seeds,
                 "data": _trained_on(experiment),
-                "device": _devices(settings, experiment),
+                "device": _devices(experiment.runs(settings.results)),
             }
         )
     return {**_described(figure), "panels": panels}
@@ -283,7 +285,7 @@ def progress_caption(settings: Settings, figure: Progress) -> dict[str, Any]:
             "rounds": line.experiment.rounds,
             "seeds": line.experiment.seeds,
             "data": _trained_on(line.experiment),
-            "device": _devices(settings, line.experiment),
+            "device": _devices(line.experiment.runs(settings.results)),
         }
         for line in figure.lines
     ]
@@ -338,7 +340,7 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
         "rounds": experiment.rounds,
         "seeds": experiment.seeds,
         "data": f"{_DATA[experiment.data]}{digits}",
-        "device": _devices(settings, experiment),
+        "device": _devices(experiment.runs(settings.results)),
     }
 
 
@@ -392,9 +394,10 @@ def frontier(settings: Settings, sweep: Sweep) -> Product:
     )
 
 
-def frontier_caption(sweep: Sweep) -> dict[str, Any]:
-    """Return what the caption's template is told about the figure of a sweep, all from the configuration."""
+def frontier_caption(settings: Settings, sweep: Sweep) -> dict[str, Any]:
+    """Return what the caption's template is told: the configuration, and the devices that the runs record."""
     grid, cell = sweep.settings["grid"], sweep.cells[0]
+    runs = [run for _, product in sweep.trainings(settings.results) for run in product.outputs]
     numbers = {"n": cell.n, "delta": cell.delta}
     words = [f"model = {cell.model}", *(f"{key} = {short(value)}" for key, value in numbers.items())]
     by_name = {cell.randomizer: cell for cell in sweep.cells}
@@ -405,6 +408,9 @@ def frontier_caption(sweep: Sweep) -> dict[str, Any]:
         "epochs": cell.total_epochs,
         "seeds": cell.seeds,
         "data": _trained_on(cell),
+        "device": _devices(
+            run for _, product in sweep.trainings(settings.results) for run in product.outputs
+        ),
         "eps0": ", ".join(map(short, grid["eps0"])),
         "k": ", ".join(map(short, grid["k"])),
         "randomizers": [
