@@ -408,9 +408,7 @@ def frontier_caption(settings: Settings, sweep: Sweep) -> dict[str, Any]:
         "epochs": cell.total_epochs,
         "seeds": cell.seeds,
         "data": _trained_on(cell),
-        "device": _devices(
-            run for _, product in sweep.trainings(settings.results) for run in product.outputs
-        ),
+        "device": _devices(runs),
         "eps0": ", ".join(map(short, grid["eps0"])),
         "k": ", ".join(map(short, grid["k"])),
         "randomizers": [
