@@ -89,6 +89,10 @@ def content(clone):
 RESUMING = "shuffledp.recovery"
 
 
+def checkpoints(clone):
+    return list((clone.path / "resources/checkpoints").glob("*.pt"))
+
+
 def to_resume(clone, arguments):
     """What the documented command is given: nothing, or these if a run did not get as far as to be noted."""
     return () if (clone.path / ".snakemake/run.json").exists() else arguments
@@ -119,7 +123,7 @@ class Whole:
         arguments: of the run.
         tables: how many it makes, at least.
         longest: of a span without a kill, in parts of the time of an undisturbed run.
-        trains: whether training takes so much of it that a kill is bound to hit one.
+        trains: whether every fourth kill is to hit a training under way.
     """
 
     clone: Clone
@@ -160,13 +164,18 @@ def test_kills_at_random_moments_leave_no_trace(whole, tmp_path, log):
             stderr=log,
             start_new_session=True,
         )
+        after = chance.uniform(0.1 * whole.longest, whole.longest) * span
+        if whole.trains and killed % 4 == 3:
+            after = chance.uniform(0.0, 0.1) * span
+            while not checkpoints(clone) and process.poll() is None:
+                time.sleep(0.05)
         try:
-            status = process.wait(timeout=chance.uniform(0.1 * whole.longest, whole.longest) * span)
+            status = process.wait(timeout=after)
             assert status == 0, (tmp_path / "log").read_text()
             assert content(clone) == expected
             fresh(clone)
         except subprocess.TimeoutExpired:
-            went_on += any((clone.path / "resources/checkpoints").glob("*.pt"))
+            went_on += bool(checkpoints(clone))
             kill(process, everything=chance.random() < 0.5)
             killed += 1
     run = clone.run_module(RESUMING, *to_resume(clone, arguments))
