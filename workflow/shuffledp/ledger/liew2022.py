@@ -119,7 +119,7 @@ def _l2(tables: Tables) -> Decision:
     rounds = min(float(run.rounds[-1]) for run in runs)
     ends = [100 * float(run.mean[run.rounds == rounds][0]) for run in runs]
     ours = (
-        f"gain {gain:+.1f}% in the mean of the last {_LATE} epochs (whose standard deviation is {noise:.1f}), "
+        f"gain {gain:+.1f}% in the mean of the last {_LATE} epochs (their standard deviation {noise:.1f}), "
         f"one seed; {', '.join(f'{end:.1f}%' for end in ends)} at gamma = 0.01, 0.03, 0.1 after "
         f"{rounds:,.0f} rounds"
     )
