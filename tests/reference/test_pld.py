@@ -22,6 +22,7 @@ from shuffledp.pld import (
 from shuffledp.pld.outcomes import lattice_step
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.krr import krr, krr_outcomes
+from shuffledp.profiles.randomized_response import many_symbols_pair
 
 from . import exact
 from .exact import mp, number
@@ -54,6 +55,37 @@ def response_lattice(eps0):
     """Two-symbol randomised response, on a lattice of step eps0."""
     sign = np.array([-1.0, 1.0])
     return Lattice(eps0, sign, special.expit(sign * eps0))
+
+
+# The clones pair where clones are rare, term by term
+
+
+@pytest.mark.parametrize("analysis", ["feldman2022", "feldman2021"])
+@pytest.mark.parametrize(
+    ("n", "eps0", "eps"), [(10**6, 12.0, 11.9), (10**9, 20.0, 19.5), (10**12, 28.0, 27.9), (10**9, 20.0, 5.0)]
+)
+def test_clones_at_a_large_eps0(n, eps0, eps, analysis):
+    growth, alpha = mp.exp(mp.mpf(eps0)), mp.exp(mp.mpf(eps))
+    share = 2 / (growth + 1) if analysis == "feldman2022" else 1 / growth
+    tilt = (growth - 1) / (growth + 1)
+    delta, weight = mp.mpf(0), (1 - share) ** (n - 1)
+    for count in range(1, 121):  # of reports that hide: one more than clones, of whom there are under ten
+        part = mp.mpf(0)
+        for ones in range(count + 1):
+            lean = tilt * mp.mpf(2 * ones - count) / count
+            part += mp.binomial(count, ones) * max(1 + lean - alpha * (1 - lean), 0)
+        delta += weight * part / mp.mpf(2) ** count
+        weight *= share / (1 - share) * (n - count) / count
+    setting = {"n": n, "eps0": eps0, "analysis": analysis}
+    upper, lower = (profiles.clones(eps, **setting, bound=bound) for bound in ("upper", "lower"))
+    assert lower <= delta <= upper
+    assert upper - lower <= delta * PROFILE
+
+
+def test_the_law_of_rare_reports_of_two_symbols_adds_up():
+    for k, eps0 in ((10**12, 30.0), (10**9, 30.0), (10**6, 2.0), (10**9, 0.01)):
+        pair = many_symbols_pair(n=k, k=k, eps0=eps0, categories=3)
+        assert abs(math.fsum(pair.weights) - 1) < 1e-13
 
 
 # The shuffle of concrete randomised responses, over all data sets

@@ -107,13 +107,18 @@ import resource, sys
 from shuffledp import accountants
 for name in ("clones-pld", "clones-rdp", "krr3-lower", "rr2-lower"):
     print(accountants.epsilon(name, n=1e15, k=1e12, eps0=2, rounds=1e5, delta=1e-8))
+for name in ("check-in-pld", "check-in-krr3-lower"):
+    print(accountants.epsilon(name, n=1e12, rate=0.1, eps0=2, rounds=6800, delta=1e-5))
+print(accountants.epsilon("clones-pld-feldman2021", n=1e9, k=2e5, eps0=1, rounds=1e3, delta=1e-250))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the peak of memory is read as POSIX keeps it")
-def test_a_million_million_reports_take_less_than_500_megabytes():
+def test_a_million_million_reports_or_a_tiny_delta_take_less_than_500_megabytes():
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
-    upper, renyi, three, two, peak = map(float, done.stdout.split())
+    upper, renyi, three, two, check_in, below, tiny_delta, peak = map(float, done.stdout.split())
     assert 0 < two < three < upper < renyi
+    assert 0 < below < check_in
+    assert tiny_delta < 1e-3
     assert peak < 500

@@ -330,13 +330,14 @@ print(row["messages"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - load
 """
 
 
-def test_ten_million_clients_take_less_than_a_gigabyte():
+def messages_and_kilobytes(n, messages):
     setting = {
         **SETTING,
         **FEDERATED,
         "model": "mnist_cnn_32",
+        "n": n,
         "protocol": "shuffled-check-in",
-        "rate": 1e-4,
+        "rate": messages / n,
         "epoch_rounds": 3,
         "epochs": (1,),
         "learning_rates": (0.1,),
@@ -347,10 +348,17 @@ def test_ten_million_clients_take_less_than_a_gigabyte():
         capture_output=True,
         text=True,
     )
-    messages, kilobytes = map(int, done.stdout.split())
+    return map(int, done.stdout.split())
+
+
+def test_ten_million_clients_take_less_than_a_gigabyte():
+    few, least = messages_and_kilobytes(10**5, 1000)
+    messages, kilobytes = messages_and_kilobytes(10**7, 1000)
+    assert 2500 < few < 3500
     assert 2500 < messages < 3500
     # with the images, and without torch itself, which takes half as much again
     assert kilobytes < 1_000_000
+    assert kilobytes < least + 40_000, "a list of all clients alone takes twice that"
 
 
 def test_an_epoch_in_which_nobody_comes_has_no_loss():

@@ -2,13 +2,24 @@
 
 import hashlib
 import io
+import pickle
+import tarfile
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from shuffledp.training import cifar, feature_net, features, gradients, models, runs, scattering  # noqa: E402
+from shuffledp.training import (  # noqa: E402
+    checkpoints,
+    cifar,
+    feature_net,
+    features,
+    gradients,
+    models,
+    runs,
+    scattering,
+)
 from shuffledp.training.experiment import CIFAR_SUMS, Experiment  # noqa: E402
 
 SETTING = {
@@ -64,9 +75,116 @@ def test_features_are_computed_once_and_checked(kind, tmp_path, monkeypatch):
     assert history[-1]["messages"] > 0
     (table,) = (tmp_path / features.CACHE).glob("*.npz")
     assert not list(table.parent.glob("*.pt")), "the checkpoint is no longer needed"
-    table.write_bytes(table.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=r"npz is not the file that was written; delete it"):
+    record, whole = table.with_suffix(".json"), table.read_bytes()
+    damaged = pytest.raises(ValueError, match=r"npz and .*\.json are not what was written; delete both")
+    for content in ("{}", "[]", "null"):
+        said = record.read_text(encoding="utf-8")
+        record.write_text(content, encoding="utf-8")
+        with damaged:
+            features.load(setting)
+        record.write_text(said, encoding="utf-8")
+    table.write_bytes(whole[:-1])
+    with damaged:
         features.load(setting)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", None])
+def test_a_damaged_checkpoint_of_the_features_is_named(content, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    setting = experiment(features="public-half")
+    checkpoint = features.stem(setting).with_suffix(".pt")
+    checkpoint.parent.mkdir(parents=True)
+    if content is None:
+        checkpoints.save(checkpoint, {"network": {}})
+    else:
+        checkpoint.write_bytes(content)
+    with pytest.raises(ValueError, match=r"\.pt is no checkpoint .*; delete it and run again"):
+        features.load(setting)
+
+
+class Cifar:
+    """Tiny stand-ins for CIFAR-10 and CIFAR-100, in torchvision's form, with their checksums."""
+
+    def __init__(self, kind, folder, monkeypatch, *, labels, fine):
+        random = np.random.default_rng(0)
+        source = folder / "source" / kind.base_folder
+        source.mkdir(parents=True)
+
+        def part(name, count):
+            key = "fine_labels" if fine else "labels"
+            pixels = random.integers(0, 256, (count, 3072), dtype=np.uint8)
+            return [name, write(name, {"data": pixels, key: [index % labels for index in range(count)]})]
+
+        def write(name, content):
+            (source / name).write_bytes(pickle.dumps(content))
+            return hashlib.md5((source / name).read_bytes()).hexdigest()
+
+        names = [entry[0] for entry in kind.train_list]
+        monkeypatch.setattr(kind, "train_list", [part(name, 200 // len(names)) for name in names])
+        monkeypatch.setattr(kind, "test_list", [part(kind.test_list[0][0], 20)])
+        meta = write(kind.meta["filename"], {kind.meta["key"]: [str(label) for label in range(labels)]})
+        monkeypatch.setattr(kind, "meta", {**kind.meta, "md5": meta})
+        with tarfile.open(folder / kind.filename, "w:gz") as archive:
+            archive.add(source, arcname=kind.base_folder)
+        self.archive = (folder / kind.filename).read_bytes()
+        monkeypatch.setattr(kind, "tgz_md5", hashlib.md5(self.archive).hexdigest())
+        (folder / kind.filename).unlink()
+
+
+@pytest.fixture
+def tiny_cifar(tmp_path, monkeypatch):
+    """Both data sets, as downloads."""
+    kinds = pytest.importorskip("torchvision").datasets
+    (tmp_path / "made").mkdir()
+    kept = {
+        kind.url: Cifar(kind, tmp_path / "made", monkeypatch, labels=labels, fine=fine).archive
+        for kind, labels, fine in ((kinds.CIFAR10, 10, False), (kinds.CIFAR100, 100, True))
+    }
+
+    def answer(request, timeout):
+        content = io.BytesIO(kept[request.full_url])
+        content.status, content.length = 200, len(kept[request.full_url])
+        return content
+
+    monkeypatch.setattr(cifar.urllib.request, "urlopen", answer)
+    return kinds
+
+
+def test_cifar_is_fetched_once_and_again_where_it_is_damaged(tiny_cifar, tmp_path, monkeypatch):
+    for name, labels, batches in (("cifar10", 10, 5), ("cifar100", 100, 1)):
+        found = cifar.load(name, root=tmp_path / "data")
+        assert found.train_images.shape == (200, 32, 32, 3)
+        assert found.test_images.shape == (20, 32, 32, 3)
+        assert found.train_labels.dtype == np.uint8
+        assert np.unique(found.train_labels).size == min(labels, 200 // batches)
+    kind = tiny_cifar.CIFAR10
+    folder, archive = (tmp_path / "data" / name for name in (kind.base_folder, kind.filename))
+    archive.unlink()
+    (folder / "test_batch").write_bytes(b"x")
+    assert np.array_equal(cifar.load("cifar10", root=tmp_path / "data").test_labels, np.arange(20) % 10)
+
+    def stall(request, timeout):
+        assert timeout <= 60
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(cifar.urllib.request, "urlopen", stall)
+    cifar.load("cifar10", root=tmp_path / "data")
+    archive.unlink()
+    (folder / "test_batch").write_bytes(b"x")
+    with pytest.raises(ValueError, match=r"could not be fetched .*timed out.*Remedies"):
+        cifar.load("cifar10", root=tmp_path / "data")
+
+
+@pytest.mark.usefixtures("tiny_cifar")
+def test_a_network_trained_on_cifar100_gives_the_features_of_cifar10(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(features._EPOCHS, "cifar100", 1)
+    setting = experiment(data="cifar10", features="cifar100", n=200)
+    found = features.load(setting, root=tmp_path / "data")
+    assert found.train_images.shape == (200, 128)
+    assert found.test_images.shape == (20, 128)
+    assert np.isfinite(found.train_images).all()
+    assert np.array_equal(np.unique(found.train_labels), np.arange(10))
 
 
 def test_what_is_private_stays_out_of_the_public_half():

@@ -66,3 +66,19 @@ def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch):
     assert np.isfinite(table["best"][:2]).all()
     tuning.make(grid(), **setting)
     assert said[-1] == "r/tuning/tiny.csv is up to date"
+    assert said[0].startswith("tuning tiny: 3 runs, some ")
+
+
+def test_no_more_images_are_held_out_than_there_are():
+    pytest.importorskip("torch")
+    from shuffledp.training import runs, tuning
+
+    data = runs.load(grid().experiment, root=None, on=runs.device("cpu"))
+    plan = Grid(
+        experiment=Experiment(**{**SETTING, "n": 10**6, "rate": 1e-4, "bootstrap": True}),
+        learning_rates=(0.3,),
+        epochs=1,
+        held_out=600,
+    )
+    with pytest.raises(ValueError, match="held_out must be less than the 600 training images, got 600"):
+        tuning.tune(plan, data=data, say=print)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import math
 import os
 import sys
@@ -408,17 +409,16 @@ def train(
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
     extras.need("torch", extra="training")
-    from shuffledp.training import commands, datasets
+    from shuffledp.training import commands
 
-    if data is not None:  # what the command line names goes before the environment
-        os.environ.pop(datasets.VARIABLE, None)
+    _hear()
     commands.train(
         chosen,
         seeds=wanted,
         device=device,
         threads=cores,
         folder=out or chosen.folder(settings.results),
-        root=data or settings.data_root,
+        root=_data(data, settings),
         say=typer.echo,
     )
 
@@ -448,17 +448,27 @@ def tune(
     extras.need("torch", extra="training")
     from shuffledp.training import tuning
 
+    _hear()
     tuning.make(
         grid,
         results=settings.results,
         device=device,
         threads=cores,
-        root=data or settings.data_root,
+        root=_data(data, settings),
         say=typer.echo,
     )
 
 
 # --- reading
+
+
+def _data(folder: str | None, settings: Settings) -> str | None:
+    """Return the folder of the data; one that the command line names goes before the environment."""
+    from shuffledp.training import datasets
+
+    if folder is not None:
+        os.environ.pop(datasets.VARIABLE, None)
+    return folder or settings.data_root
 
 
 def _seeds(seed: str | None, seeds: str | None) -> range:
@@ -728,6 +738,12 @@ def _print_experiments(settings: Settings) -> None:
 
 def _optional(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
+
+
+def _hear() -> None:
+    """Show what the library says of work that takes long before the first line of a run."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("shuffledp").setLevel(logging.INFO)
 
 
 def _print_json(content: Any) -> None:

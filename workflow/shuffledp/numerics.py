@@ -38,6 +38,11 @@ def log_expm1(x: float) -> float:
     return x + math.log(-math.expm1(-x))
 
 
+def log_one_minus_exp(x: float) -> float:
+    """Return log(1 - e^-x) for x > 0, to full relative accuracy near 0 and where it is tiny."""
+    return math.log(-math.expm1(-x)) if x < math.log(2) else math.log1p(-math.exp(-x))
+
+
 def log_sinh_gap(x: float) -> float:
     """Return log(e^x - e^-x) for x > 0 without overflow and without cancellation near 0."""
     return log_expm1(2 * x) - x

@@ -30,7 +30,7 @@ _LOG_HALF = -math.log(2)
 _WIDER = 11.0
 _PIECE = 2**17  # pairs of a part and an eps, or values, that are looked at together
 # Outcomes that are listed one by one, of all parts or, whatever their number, of each.
-_LISTED, _LISTED_OF_EACH = 2**21, 2**13
+_LISTED, _LISTED_OF_EACH = 2**20, 2**10
 _LARGEST_EPS = 700.0  # beyond, where e^eps may overflow, the divergence at this eps serves
 
 
@@ -88,16 +88,19 @@ class TiltedBinomials:
             slack = np.where(tilt > 0, (2 * special.expit(-size) - gap) / tilt, -1.0)
         reached = (slack > 0) & (self.counts[parts] >= 1)
         m = np.clip(n - np.ceil(n * np.maximum(slack, 0.0) / 2) + 1, 1, n)
-        point = m / n * np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
-        tail = special.betainc(m, n - m + 1, 0.5)
+        pmf = np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
+        beyond = np.where(m < n, special.betainc(m + 1, np.maximum(n - m, 1.0), 0.5), 0.0)
+        point, tail = m / n * pmf, pmf + beyond
         growth = np.exp(size)
         small = (1 + growth) * (tilt * point - np.tanh(size / 2) * tail)
-        large = growth * ((point - tail) - gap * point) + (tilt * point + tail)
+        # tail - point, written so that nothing cancels where both hardly differ
+        apart = (n - m) / n * pmf + beyond
+        large = (tilt * point + tail) - growth * (apart + gap * point)
         value = np.where(reached, np.maximum(np.where(size < 1, small, large), 0.0), 0.0)
         sizes = np.where(
             size < 1,
             (1 + growth) * (tilt * point + tail),
-            growth * (np.abs(point - tail) + gap * point) + tail,
+            growth * (apart + gap * point) + tilt * point + tail,
         )
         return value @ weights, (np.where(reached, sizes, 0.0) @ weights) * 64 * numerics.EPSILON
 

@@ -281,14 +281,14 @@ def _loss_blocks(n: int, rate: float) -> list[tuple[float, float, float]]:
 
     What is rare is one block on either side.
     """
-    each = _check_ins(n, rate, 0.0)
+    each = _check_ins(n, rate, _LOSS_WIDTH / 1000)  # single numbers up to some 1e5 reports
     below = np.cumsum(each.weights)
     common = np.nonzero((below > _RARE) & (1 - below + each.weights > _RARE))[0]
     first, last = int(common[0]), int(common[-1])
-    width = max(1, round(_LOSS_WIDTH * n * rate))
+    width = max(1, round(_LOSS_WIDTH * n * rate / (each.high[0] - each.low[0] + 1)))
     edges = [0, *range(first, last + 1, width), last + 1, each.weights.size]
     blocks = [
-        (float(each.weights[start:end].sum()), float(each.low[start]), float(each.low[end - 1]))
+        (float(each.weights[start:end].sum()), float(each.low[start]), float(each.high[end - 1]))
         for start, end in itertools.pairwise(edges)
         if end > start
     ]

@@ -62,9 +62,10 @@ def clones_pair(
     if eps0 == 0:  # every report is a clone, and there is nothing to hide
         return TiltedBinomials(np.ones(1), np.full(1, float(n)), tilt, gap, 0.0, bound=bound)
     if analysis == "feldman2022":
-        log_p, log_q = math.log(2) - float(np.logaddexp(0.0, eps0)), math.log(math.tanh(eps0 / 2))
+        log_p = math.log(2) - float(np.logaddexp(0.0, eps0))
+        log_q = numerics.log_one_minus_exp(eps0) - math.log1p(math.exp(-eps0))  # of tanh(eps0/2)
     else:
-        log_p, log_q = -eps0, math.log(-math.expm1(-eps0))
+        log_p, log_q = -eps0, numerics.log_one_minus_exp(eps0)
     width = 0.0 if bound == "exact" else relative_width
     blocks = binomial_blocks(n - 1, log_p, log_q, relative_width=width, nats=nats)
     clones = blocks.high if bound == "lower" else blocks.low

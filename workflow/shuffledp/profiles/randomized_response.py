@@ -39,7 +39,8 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
     gamma, p = k / n, math.exp(-float(np.logaddexp(eps0, math.log(categories - 1))))
     # 1 - 2p: how often a holder of the third symbol sends none of the two
     others = -math.expm1(math.log(2 * p))
-    blocks = binomial_blocks(k, math.log(2 * p), math.log(others), relative_width=_WIDTH)
+    log_others = numerics.log_one_minus_exp(-math.log(2 * p))
+    blocks = binomial_blocks(k, math.log(2 * p), log_others, relative_width=_WIDTH)
     # density and tilt are linear in N (the tilt after multiplication by the density): their averages over a
     # block are their values at its mean
     larger = math.exp(min(eps0, 700.0))

@@ -77,13 +77,13 @@ def _torchvision(name: str, folder: Path) -> Dataset:
     from torchvision import datasets
 
     kind = {"cifar10": datasets.CIFAR10, "cifar100": datasets.CIFAR100}[name]
-    if not (folder / kind.base_folder).is_dir():
+    try:
+        found = [kind(root=str(folder), train=train) for train in (True, False)]
+    except RuntimeError:  # the files are not there, or not what they should be
         fetch(kind.url, folder / kind.filename, md5=kind.tgz_md5)
-    parts = []
-    for train in (True, False):
-        found = kind(root=str(folder), train=train, download=True)
-        parts += [np.asarray(found.data), np.asarray(found.targets, dtype=np.uint8)]
-    return Dataset(*parts)
+        found = [kind(root=str(folder), train=train, download=True) for train in (True, False)]
+    parts = [(np.asarray(part.data), np.asarray(part.targets, dtype=np.uint8)) for part in found]
+    return Dataset(*parts[0], *parts[1])
 
 
 def fetch(address: str, target: Path, *, md5: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import torch
 
 from shuffledp import files, jobs, provenance
-from shuffledp.training import progress, runs
+from shuffledp.training import costs, progress, runs
 from shuffledp.training.experiment import Experiment
 
 
@@ -22,10 +23,10 @@ def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: s
         on: device to compute on.
         root: folder of the data; None for the default.
     """
-    data = None
-    for path in requests:
-        request = files.read_json(path)
-        experiment = Experiment.from_parameters(name, request["parameters"])
+    data, requested = None, [(path, files.read_json(path)) for path in requests]
+    experiments = [Experiment.from_parameters(name, request["parameters"]) for _, request in requested]
+    print(costs.announced(name, experiments), file=sys.stderr, flush=True)
+    for (path, request), experiment in zip(requested, experiments, strict=True):
         if data is None:
             data = runs.load(experiment, root=root, on=on)
         label = f"{name} seed {request['parameters']['seed']}"
@@ -66,14 +67,16 @@ def train(
     """
     on = runs.device(device)
     torch.set_num_threads(threads)
-    data = None
-    for seed in seeds:
-        product = experiment.product(folder, seed)
-        if product.is_current():
+    products = {seed: experiment.product(folder, seed) for seed in seeds}
+    left = {seed: product for seed, product in products.items() if not product.is_current()}
+    for product in products.values():
+        if product not in left.values():
             say(f"{product.outputs[0]} is up to date")
-            continue
-        if data is None:
-            data = runs.load(experiment, root=root, on=on)
+    if not left:
+        return
+    say(costs.announced(experiment.name, [experiment] * len(left)))
+    data = runs.load(experiment, root=root, on=on)
+    for seed, product in left.items():
         with tempfile.TemporaryDirectory() as scratch:
             request = provenance.stage(product, scratch)
             with progress.reporting(

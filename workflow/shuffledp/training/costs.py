@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from shuffledp.training.experiment import Experiment
 
 # Seconds of one core of a 2020s server, per message, for the network of 16 filters: measured on the runs
@@ -22,3 +24,12 @@ def core_seconds(experiment: Experiment) -> float:
         drawn = experiment.randomizer.startswith("l2_") and experiment.aggregate == "sum"
         each = _FULL + (_NORMALS if drawn else 0.0)
     return experiment.rounds * experiment.k * each * experiment.dimension / _MEASURED_ON
+
+
+def announced(name: str, runs: Iterable[Experiment]) -> str:
+    """Return what is said before runs of an experiment are begun."""
+    left = list(runs)
+    minutes = sum(core_seconds(entry) for entry in left) / 60
+    word = "run" if len(left) == 1 else "runs"
+    before = ", after its features" if left[0].features is not None else ""
+    return f"{name}: {len(left)} {word}, some {minutes:.2g} minutes of one CPU core{before}"

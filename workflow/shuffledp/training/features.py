@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from shuffledp import extras, files, provenance
-from shuffledp.training import cifar, feature_net, scattering, synthetic
+from shuffledp.training import checkpoints, cifar, feature_net, scattering, synthetic
 from shuffledp.training.datasets import Dataset
 from shuffledp.training.experiment import FEATURE_MODULES, Experiment
 
@@ -49,8 +49,9 @@ def load(experiment: Experiment, *, root: Path | str | None = None, cache: Path 
             np.savez(stream, **made)
         files.write_json(record, {"about": _about(experiment), "sha256": files.sha256(table)})
         path.with_suffix(".pt").unlink(missing_ok=True)
-    if files.read_json(record)["sha256"] != files.sha256(table):
-        raise ValueError(f"{table} is not the file that was written; delete it and run again")
+    written = files.read_json(record)
+    if not isinstance(written, dict) or written.get("sha256") != files.sha256(table):
+        raise ValueError(f"{table} and {record.name} are not what was written; delete both and run again")
     with np.load(table) as found:
         kept = {name: found[name] for name in found.files}
     available = kept["train"].shape[0]
@@ -153,11 +154,10 @@ def _trained(images: Tensor, labels: NDArray[np.uint8], epochs: int, stem: Path)
     """Return the network trained without noise; a run that was killed goes on from its last epoch."""
     network = feature_net.create(int(labels.max()) + 1, seed=_SEED)
     checkpoint = stem.with_suffix(".pt")
-    saved = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
+    saved = checkpoints.load(checkpoint, keys=("network", "optimizer", "source", "epoch"))
 
     def save(state: feature_net.State) -> None:
-        with files.replacing(checkpoint) as temporary:
-            torch.save(state, temporary)
+        checkpoints.save(checkpoint, state)
 
     target = torch.tensor(labels).to(torch.int64)
     feature_net.train(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from shuffledp import files, provenance, tables
 from shuffledp.randomizers import registry
-from shuffledp.training import checkin_sgd, cldp_sgd, convex, datasets, models, population
+from shuffledp.training import checkin_sgd, checkpoints, cldp_sgd, convex, datasets, models, population
 from shuffledp.training.experiment import NONE, SAMPLING, THEOREM3, Experiment
 
 PACKAGES = ("torch", "numpy", "scipy")
@@ -185,7 +184,7 @@ def train(
             row[EXCESS] = excess(run.parameters)
         history.append(row)
         if checkpoint is not None:
-            _save(checkpoint, {"identity": identity, "state": run.state(), "history": history})
+            checkpoints.save(checkpoint, {"identity": identity, "state": run.state(), "history": history})
         report(row)
     return history
 
@@ -201,27 +200,14 @@ def _excess(experiment: Experiment, data: Data) -> convex.ExcessRisk:
     return convex.ExcessRisk(data.train_images, data.train_labels, **ball)
 
 
-def _save(checkpoint: Path | str, content: Mapping[str, Any]) -> None:
-    with files.replacing(checkpoint) as temporary, open(temporary, "wb") as stream:
-        torch.save(dict(content), stream)
-        # or a power cut may leave the name with nothing behind it, and hours of training lost
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
 def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | None:
     """Return a checkpoint's content, or None if there is none of this run."""
-    if checkpoint is None or not Path(checkpoint).exists():
+    if checkpoint is None:
         return None
-    try:
-        content = torch.load(checkpoint, map_location="cpu", weights_only=True)
-        if content["identity"] != identity:
-            return None
-        return {"state": content["state"], "history": list(content["history"])}
-    except Exception as error:  # whatever a damaged file makes the unpickler raise
-        raise ValueError(
-            f"{checkpoint} is no checkpoint ({type(error).__name__}); delete it and run again"
-        ) from None
+    content = checkpoints.load(checkpoint, keys=("identity", "state", "history"))
+    if content is None or content["identity"] != identity:
+        return None
+    return {"state": content["state"], "history": list(content["history"])}
 
 
 def make(

@@ -10,12 +10,20 @@ from pathlib import Path
 import torch
 
 from shuffledp import provenance, tables
-from shuffledp.training import runs
+from shuffledp.training import costs, runs
+from shuffledp.training.cldp_sgd import DivergenceError
 from shuffledp.training.grid import SEED, Grid
 
 
 def split(data: runs.Data, held_out: int) -> runs.Data:
-    """Return the training data without ``held_out`` random rows, which take the place of the test data."""
+    """Return the training data without ``held_out`` random rows, which take the place of the test data.
+
+    Raises:
+        ValueError: there are no more rows than that.
+    """
+    available = data.train_labels.shape[0]
+    if held_out >= available:
+        raise ValueError(f"held_out must be less than the {available} training images, got {held_out}")
     order = torch.randperm(data.train_labels.shape[0], generator=torch.Generator().manual_seed(SEED))
     out, kept = (part.to(data.train_labels.device) for part in (order[:held_out], order[held_out:]))
     return runs.Data(
@@ -36,7 +44,7 @@ def tune(grid: Grid, *, data: runs.Data, say: Callable[[str], None]) -> list[Map
     for entry in grid.tries:
         try:
             found = [row["test_accuracy"] for row in runs.train(entry, seed=SEED, data=parts)]
-        except ArithmeticError:
+        except DivergenceError:
             found = [float("nan")]
         rows.append({"learning_rate": entry.learning_rates[0], "accuracy": found[-1], "best": max(found)})
         say(f"{entry.name}: learning rate {entry.learning_rates[0]:g}, held-out accuracy {found[-1]:.4f}")
@@ -63,7 +71,7 @@ def make(
         say: prints a line.
 
     Raises:
-        ValueError: device or data are not to be had.
+        ValueError: device or data are not to be had, or not enough images to hold out.
     """
     product = grid.product(results)
     if product.is_current():
@@ -71,6 +79,7 @@ def make(
         return
     on = runs.device(device)
     torch.set_num_threads(threads)
+    say(costs.announced(f"tuning {grid.experiment.name}", grid.tries))
     begun = time.perf_counter()
     rows = tune(grid, data=runs.load(grid.experiment, root=root, on=on), say=say)
     tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
