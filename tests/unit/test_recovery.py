@@ -54,7 +54,7 @@ def test_the_end_of_another_run_leaves_the_note(here):
     assert recovery.noted() == note(pid=1)
 
 
-@pytest.mark.parametrize("torn", ["", '{"pid": 1, "sta'])
+@pytest.mark.parametrize("torn", ["", '{"pid": 1, "sta', "[]", "{}", '"x"', "null"])
 def test_a_torn_note_is_none(here, torn):
     files.write_text(".snakemake/run.json", torn)
     assert recovery.noted() is None
@@ -66,8 +66,39 @@ def test_a_number_that_another_process_has_now_holds_nothing(here):
 
 
 def test_a_run_of_another_machine_cannot_be_judged(here):
+    recovery.check_free(note(host="elsewhere"))  # it left no lock
+    files.write_text(".snakemake/locks/0.output.lock", "a.csv\n")
     with pytest.raises(recovery.HeldError, match="begun on elsewhere"):
         recovery.check_free(note(host="elsewhere"))
+
+
+def test_a_run_that_begins_while_jobs_are_waited_for_keeps_its_lock(here, process, monkeypatch):
+    files.write_text(".snakemake/locks/0.output.lock", "a.csv\n")
+    files.write_json(".snakemake/run.json", note())
+    left = [[process()], []]
+    newcomer = []
+
+    def jobs_left():
+        # the run begins while the first is asked for
+        if not newcomer:
+            newcomer.append(process("newcomer"))
+        return left.pop(0) if left else []
+
+    monkeypatch.setattr(recovery, "jobs_left", jobs_left)
+    monkeypatch.setattr(
+        recovery,
+        "_words",
+        lambda one: [sys.executable, "-m", "snakemake"] if [one.pid] == newcomer else ["sh"],
+    )
+    monkeypatch.setattr(recovery, "_snakemake", lambda *_, **__: pytest.fail("nothing is unlocked or run"))
+    with pytest.raises(recovery.HeldError, match="Snakemake runs in this directory"):
+        recovery.resume()
+    assert recovery.is_locked()
+
+
+def test_one_resumes_at_a_time(here):
+    with recovery._alone(), pytest.raises(recovery.HeldError, match="another resume goes on"):
+        recovery.resume()
 
 
 @pytest.mark.parametrize("words", [["-m", "snakemake"], ["/venv/bin/snakemake", "--cores", "1"]])

@@ -136,7 +136,7 @@ def test_the_figure_is_drawn_from_the_frontier(load, root):
     assert [name for name, _ in product.parameters["curves"]] == ["girgis2021-upper", "clones-pld"]
     caption = render_caption(
         root / "workflow/report/frontier.rst",
-        {"caption": figure_products.frontier_caption(settings.sweep)},
+        {"caption": figure_products.frontier_caption(settings, settings.sweep)},
     )
     for words in (
         "all 12 experiments",
@@ -144,6 +144,7 @@ def test_the_figure_is_drawn_from_the_frontier(load, root):
         "eps0 = 0.5, 1; k = 50, 100, 200.",
         "``l2_hemisphere``: clip norm 0.05, learning rate 1 for 2 epochs, 0.5 for 1 epochs.",
         "``clones-pld``, upper bound",
+        "trained on ?.",
     ):
         assert words in caption
     assert "Choices" not in caption
@@ -350,6 +351,11 @@ def test_a_mistake_is_one_error_that_says_where(load, tmp_path, old, new, key, w
     message = str(caught.value)
     assert words in message
     assert message.endswith(f"(at {key}, {tmp_path / 'sweep.yaml'} line {line})")
+
+
+def test_values_that_paths_spell_alike_are_refused(load):
+    with pytest.raises(ValueError, match=r"eps0 must name each value once, to ten digits, got 0\.5 2 times"):
+        load(BASE.replace("      - 0.5\n      - 1\n", "      - 0.5\n      - 0.500000000001\n"))
 
 
 def test_a_randomiser_is_named_once(load):

@@ -165,13 +165,23 @@ def test_a_gpu_that_is_asked_for_and_absent_is_an_error(few):
     run = few.run("--cores", "1", RUNS[0], *SMOKE, "few.yaml")
     assert run.status != 0
     assert "device 'cuda' needs a GPU that torch can use, and there is none" in run.output
+    run = few.run("--cores", "1", RUNS[0], *SMOKE, "few.yaml", "--set-resources", "train:gpu=0")
+    assert run.status != 0, "not on the CPU in silence"
+
+
+def test_a_cache_that_cannot_be_written_to_is_refused_before_anything_is_trained(few, tmp_path):
+    (tmp_path / "file").touch()
+    arguments = ("--cores", "1", "--cache", "train", RUNS[0], *SMOKE, "few.yaml")
+    run = few.run(*arguments, SHUFFLEDP_CACHE=str(tmp_path / "file" / "folder"))
+    assert run.status != 0
+    assert "SHUFFLEDP_CACHE must be a folder that can be written to, got" in run.output
+    assert "Traceback" not in run.output
 
 
 def test_checkouts_share_what_is_trained_if_asked_to(few, tmp_path):
     pytest.importorskip("torch")
     few.edit("few.yaml", "batch_seeds: true, ", "")
-    shared = tmp_path / "shared"
-    shared.mkdir()
+    shared = tmp_path / "shared" / "made"
     arguments = ("--cores", "1", "--cache", "train", "--configfile", SMOKE[1], "few.yaml", "--", RUNS[0])
     first = few.run(*arguments, SHUFFLEDP_CACHE=str(shared))
     assert first.status == 0, first.output

@@ -4,7 +4,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from shuffledp import config as configuration
-from shuffledp import provenance, schema
+from shuffledp import files, provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
 from shuffledp.report import products as report_products
@@ -27,7 +27,14 @@ TEMPLATES = Path(workflow.basedir) / "workflow/report"
 # Where trained results are shared between checkouts, with --cache train; for Snakemake under a name of its own.
 CACHE = os.environ.get("SHUFFLEDP_CACHE")
 if CACHE:
-    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=os.path.abspath(os.path.expanduser(CACHE)))
+    try:
+        # Snakemake looks only once a training is done, and would throw it away.
+        shared = files.usable_folder(os.path.abspath(os.path.expanduser(CACHE)))
+    except OSError as error:
+        raise WorkflowError(
+            f"SHUFFLEDP_CACHE must be a folder that can be written to, got {CACHE!r} ({error}); name another, or unset it"
+        ) from None
+    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=str(shared))
 
 CATALOGUE = provenance.Catalogue(".snakemake/requests")
 for curve in SETTINGS.curves:

@@ -100,8 +100,8 @@ if SETTINGS.batch_seeds:
             resources:
                 mem_mb=3000,
                 runtime=240,
-                # Where training.device leaves it open: --set-resources train:gpu=1
-                gpu=1 if SETTINGS.device == "cuda" else 0,
+                # For a GPU is what batch_seeds is for.
+                gpu=0 if SETTINGS.device == "cpu" else 1,
             params:
                 experiment=experiment.name,
                 root=SETTINGS.data_root,

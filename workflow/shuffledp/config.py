@@ -568,6 +568,14 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
             f"configuration: randomizer must name each randomiser once, got {twice[0]!r} twice "
             f"(at {_where([*at, 'randomizer'], files)})"
         )
+    for axis, spelt in (("eps0", "{:.10g}"), ("k", "{:.0f}")):
+        seen = Counter(spelt.format(value) for value in grid[axis])
+        value, times = seen.most_common(1)[0]
+        if times > 1:
+            raise ValueError(
+                f"configuration: {axis} must name each value once, to ten digits, got {value} {times} times "
+                f"(at {_where([*at, axis], files)})"
+            )
     cells = []
     for (row, eps0), (column, k), (layer, randomizer) in itertools.product(
         *(enumerate(grid[axis]) for axis in ("eps0", "k", "randomizer"))

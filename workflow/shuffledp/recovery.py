@@ -6,6 +6,7 @@ python -m shuffledp.recovery --cores 2 all_figures    another
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,8 @@ from shuffledp import files
 from shuffledp.provenance import Product
 
 FOLDER = Path(".snakemake")
-_NOTE = "run.json"
+_NOTE, _KEYS = "run.json", {"host", "pid", "started", "arguments"}
+_RESUMING = "resume.lock"
 _POLL = 1.0  # seconds
 _DYING = 10.0  # seconds that a process which was killed may take to be gone
 
@@ -61,9 +64,10 @@ def end(*, folder: Path | str = FOLDER) -> None:
 def noted(folder: Path | str = FOLDER) -> dict[str, Any] | None:
     """Return the note of a run that has not ended well, or None."""
     try:
-        return json.loads((Path(folder) / _NOTE).read_bytes())
+        note = json.loads((Path(folder) / _NOTE).read_bytes())
     except (OSError, ValueError):  # none, or torn by a power cut
         return None
+    return note if isinstance(note, dict) and note.keys() >= _KEYS else None
 
 
 def check_free(note: dict[str, Any] | None) -> None:
@@ -73,9 +77,10 @@ def check_free(note: dict[str, Any] | None) -> None:
         note: of the last run.
 
     Raises:
-        HeldError: a run is going on here, or was begun on another machine, which can't be asked.
+        HeldError: a run is going on here, or one that was begun on another machine, which can't be asked,
+            has left its lock.
     """
-    if note is not None and note["host"] != socket.gethostname():
+    if note is not None and note["host"] != socket.gethostname() and is_locked():
         raise HeldError(
             f"the last run was begun on {note['host']}, and whether it still goes on can't be seen from "
             f"{socket.gethostname()}: go on there, or make sure that it has ended and delete {FOLDER / _NOTE}"
@@ -174,6 +179,23 @@ def resume(arguments: Sequence[str] | None = None) -> int:
     Raises:
         HeldError: a live process holds the directory.
     """
+    with _alone():
+        return _resume(arguments)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep others from resuming here at the same time; the lock goes with the process."""
+    FOLDER.mkdir(exist_ok=True)
+    with open(FOLDER / _RESUMING, "w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise HeldError("another resume goes on in this directory; wait for it or stop it") from None
+        yield
+
+
+def _resume(arguments: Sequence[str] | None) -> int:
     note = noted()
     patient_until = time.monotonic() + _DYING
     while True:
@@ -192,6 +214,7 @@ def resume(arguments: Sequence[str] | None = None) -> int:
         print(f"Waiting for what the dead run left running: process {', '.join(map(str, left))}", flush=True)
         while any(psutil.pid_exists(pid) for pid in left) and set(left) & set(jobs_left()):
             time.sleep(_POLL)
+        check_free(noted())  # somebody may have begun a run meanwhile
     if is_locked():
         print("Clearing the lock of a run that is gone.", flush=True)
         _snakemake(*_configured(wanted), "--unlock", quiet=True)

@@ -36,7 +36,7 @@ class Data:
 
 
 def device(name: str) -> torch.device:
-    """Return the device of that name: "cpu", "cuda", or "auto" for a GPU if there is one.
+    """Return the device of that name: "cpu", "cuda", or "auto" for a GPU if there is one, TF32 off.
 
     Raises:
         ValueError: the name is unknown, or there is no GPU.
@@ -47,7 +47,11 @@ def device(name: str) -> torch.device:
         raise ValueError(
             "device 'cuda' needs a GPU that torch can use, and there is none; use 'auto' or 'cpu'"
         )
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+    if name == "cpu" or not torch.cuda.is_available():
+        return torch.device("cpu")
+    # with ten bits of the products a clipped gradient could be longer than the clip norm
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    return torch.device("cuda")
 
 
 def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -> Data:
