@@ -4,7 +4,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from shuffledp import config as configuration
-from shuffledp import files, provenance, schema
+from shuffledp import jobs, provenance, schema
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
 from shuffledp.report import products as report_products
@@ -29,7 +29,7 @@ CACHE = os.environ.get("SHUFFLEDP_CACHE")
 if CACHE:
     try:
         # Snakemake looks only once a training is done, and would throw it away.
-        shared = files.usable_folder(os.path.abspath(os.path.expanduser(CACHE)))
+        shared = jobs.usable_folder(os.path.abspath(os.path.expanduser(CACHE)))
     except OSError as error:
         raise WorkflowError(
             f"SHUFFLEDP_CACHE must be a folder that can be written to, got {CACHE!r} ({error}); name another, or unset it"

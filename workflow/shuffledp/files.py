@@ -37,18 +37,6 @@ def _umask() -> int:
     return mask
 
 
-def usable_folder(path: Path | str) -> Path:
-    """Return a folder, made if it is not there, in which a file was just written and deleted.
-
-    Raises:
-        OSError: it can't be made or written to.
-    """
-    folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        return folder
-
-
 def write_text(path: Path | str, text: str) -> None:
     """Write a text file (UTF-8, newlines as they are) in one step."""
     with replacing(path) as temporary:

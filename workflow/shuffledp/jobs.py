@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,18 @@ from typing import Any
 from shuffledp import files, provenance
 
 CHECKPOINTS = "resources/checkpoints"
+
+
+def usable_folder(path: Path | str) -> Path:
+    """Return a folder, made if it is not there, in which a file was just written and deleted.
+
+    Raises:
+        OSError: it can't be made or written to.
+    """
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        return folder
 
 
 def checkpoint_of(product_path: Path | str, suffix: str) -> Path:
