@@ -393,7 +393,8 @@ def histories(claim, ends, shares=(0.5, 0.8, 1.0)):
     ("end", "shares", "verdict", "reason"),
     [
         (0.895, LONG, "reproduced", "after 300 rounds"),
-        (0.85, LONG, "not reproduced", "is not reached"),
+        (0.85, LONG, "not reproduced", "in 6,800 rounds"),
+        (0.9, (0.5, 0.7, 0.8, 0.9, 1.0), "reproduced under a stated reading", "500 rounds were run and not"),
         (0.95, LONG, "reproduced under a stated reading", "ends above it"),
         (0.9, LONG[:20], "reproduced under a stated reading", "2,000 rounds were run and not 6,800"),
         (0.9, (*LONG[:20], *[0.7] * 48), "not reproduced", "and not kept"),
@@ -403,10 +404,10 @@ def test_accuracy_of_ldp_sgd(end, shares, verdict, reason):
     found = CLAIMS["L1a"].decide(histories("L1a", {"liew2022-fig3a": [end]}, shares))
     assert found.verdict == verdict
     assert reason in found.reason
-    late = 100 * end * shares[-1]
-    assert f"{late:.1f}% in the mean of the last 8 epochs of {len(shares)}00 rounds" in found.ours.replace(
-        ",", ""
-    )
+    assert found.ours.startswith(f"{100 * end * shares[-1]:.1f}%")
+    if end > 0.89:
+        epochs = 1 if len(shares) == 5 else 8
+        assert f"at the end of {100 * len(shares):,} rounds (mean of the last {epochs} epochs)" in found.ours
 
 
 RATES = {

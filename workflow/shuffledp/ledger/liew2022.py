@@ -82,17 +82,23 @@ def _reaching(found: Accuracies) -> float:
 )
 def _l1_accuracy(tables: Tables) -> Decision:
     found = _of(tables, "liew2022-fig3a")
-    rounds, done, last = _reaching(found), found.rounds[-1], found.mean[-_LATE:].mean()
-    ours = f"{100 * last:.1f}% in the mean of the last {_LATE} epochs of {done:,.0f} rounds"
+    rounds, done = _reaching(found), found.rounds[-1]
     if math.isnan(rounds):
-        return Decision(ours, "not reproduced", "90% is not reached")
+        return Decision(f"{100 * found.mean[-1]:.1f}%", "not reproduced", f"in {done:,.0f} rounds")
+    late = found.mean[found.rounds >= rounds][-_LATE:]
+    last = late.mean()
+    ours = f"{100 * last:.1f}% at the end of {done:,.0f} rounds (mean of the last {late.size} epochs)"
     first = f"90% is reached to within {100 * _ABOUT:g}% after {rounds:,.0f} rounds"
     if last < _REACHED - _ABOUT:
         return Decision(ours, "not reproduced", f"{first}, and not kept")
     if done >= _ROUNDS and last <= _REACHED + _ABOUT:
         return Decision(ours, "reproduced", first)
     read = [f"{first} at the learning rate chosen here"]
-    read += [f"{done:,.0f} rounds were run and not {_ROUNDS:,}"] if done < _ROUNDS else []
+    read += (
+        [f"{done:,.0f} rounds were run and not {_ROUNDS:,}, so that whether it stays is not seen"]
+        if done < _ROUNDS
+        else []
+    )
     read += ["the accuracy ends above it"] if last > _REACHED + _ABOUT else []
     return Decision(ours, "reproduced under a stated reading", "; ".join(read))
 
