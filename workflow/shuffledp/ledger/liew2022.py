@@ -94,12 +94,10 @@ def _l1_accuracy(tables: Tables) -> Decision:
     if done >= _ROUNDS and last <= _REACHED + _ABOUT:
         return Decision(ours, "reproduced", first)
     read = [f"{first} at the learning rate chosen here"]
-    read += (
-        [f"{done:,.0f} rounds were run and not {_ROUNDS:,}, so that whether it stays is not seen"]
-        if done < _ROUNDS
-        else []
-    )
-    read += ["the accuracy ends above it"] if last > _REACHED + _ABOUT else []
+    if done < _ROUNDS:
+        read.append(f"{done:,.0f} rounds were run and not {_ROUNDS:,}, so that whether it stays is not seen")
+    if last > _REACHED + _ABOUT:
+        read.append("the accuracy ends above it")
     return Decision(ours, "reproduced under a stated reading", "; ".join(read))
 
 
