@@ -138,7 +138,11 @@ def _l2(tables: Tables) -> Decision:
     lacking = [
         text
         for holds, text in (
-            (schedules, "the lower rates gain more than two standard deviations of the epochs of a run"),
+            (
+                schedules,
+                "the lower rates gain more than two standard deviations of the epochs of a run, at a first rate that "
+                "was tuned for fewer rounds",
+            ),
             (rates, "a smaller check-in rate does better"),
         )
         if not holds
