@@ -40,7 +40,7 @@ def test_tries_differ_in_the_learning_rate_alone():
     assert found.product("r").outputs == ("r/tuning/tiny.csv",)
 
 
-def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch):
+def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, capsys):
     torch = pytest.importorskip("torch")
     from shuffledp.training import runs, tuning
 
@@ -66,7 +66,7 @@ def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch):
     assert np.isfinite(table["best"][:2]).all()
     tuning.make(grid(), **setting)
     assert said[-1] == "r/tuning/tiny.csv is up to date"
-    assert said[0].startswith("tuning tiny: 3 runs, some ")
+    assert capsys.readouterr().err.startswith("tuning tiny: 3 runs, some ")
 
 
 def test_no_more_images_are_held_out_than_there_are():

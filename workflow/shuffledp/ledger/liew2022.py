@@ -140,8 +140,8 @@ def _l2(tables: Tables) -> Decision:
         for holds, text in (
             (
                 schedules,
-                "the lower rates gain more than two standard deviations of the epochs of a run, at a first rate that "
-                "was tuned for fewer rounds",
+                "the lower rates gain more than two standard deviations of the epochs of a run, at a first "
+                "rate that was tuned for fewer rounds",
             ),
             (rates, "a smaller check-in rate does better"),
         )

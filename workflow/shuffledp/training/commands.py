@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,10 +24,10 @@ def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: s
     """
     data, requested = None, [(path, files.read_json(path)) for path in requests]
     experiments = [Experiment.from_parameters(name, request["parameters"]) for _, request in requested]
-    print(costs.announced(name, experiments), file=sys.stderr, flush=True)
     for (path, request), experiment in zip(requested, experiments, strict=True):
         if data is None:
             data = runs.load(experiment, root=root, on=on)
+            costs.announce(name, experiments)
         label = f"{name} seed {request['parameters']['seed']}"
         runs.make(
             path,
@@ -74,8 +73,8 @@ def train(
             say(f"{product.outputs[0]} is up to date")
     if not left:
         return
-    say(costs.announced(experiment.name, [experiment] * len(left)))
     data = runs.load(experiment, root=root, on=on)
+    costs.announce(experiment.name, [experiment] * len(left))
     for seed, product in left.items():
         with tempfile.TemporaryDirectory() as scratch:
             request = provenance.stage(product, scratch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from shuffledp.training.experiment import Experiment
@@ -26,10 +27,10 @@ def core_seconds(experiment: Experiment) -> float:
     return experiment.rounds * experiment.k * each * experiment.dimension / _MEASURED_ON
 
 
-def announced(name: str, runs: Iterable[Experiment]) -> str:
-    """Return what is said before runs of an experiment are begun."""
+def announce(name: str, runs: Iterable[Experiment]) -> None:
+    """Say on standard error about how long runs of an experiment will take, before they are begun."""
     left = list(runs)
     minutes = sum(core_seconds(entry) for entry in left) / 60
     word = "run" if len(left) == 1 else "runs"
-    before = ", after its features" if left[0].features is not None else ""
-    return f"{name}: {len(left)} {word}, some {minutes:.2g} minutes of one CPU core{before}"
+    said = f"{name}: {len(left)} {word}, some {minutes:.2g} minutes of one CPU core"
+    print(said, file=sys.stderr, flush=True)

@@ -79,9 +79,10 @@ def make(
         return
     on = runs.device(device)
     torch.set_num_threads(threads)
-    say(costs.announced(f"tuning {grid.experiment.name}", grid.tries))
     begun = time.perf_counter()
-    rows = tune(grid, data=runs.load(grid.experiment, root=root, on=on), say=say)
+    data = runs.load(grid.experiment, root=root, on=on)
+    costs.announce(f"tuning {grid.experiment.name}", grid.tries)
+    rows = tune(grid, data=data, say=say)
     tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
     environment = provenance.environment(packages=runs.PACKAGES, seconds=time.perf_counter() - begun)
     with tempfile.TemporaryDirectory() as scratch:
