@@ -66,11 +66,13 @@ def train(
     """
     on = runs.device(device)
     torch.set_num_threads(threads)
-    products = {seed: experiment.product(folder, seed) for seed in seeds}
-    left = {seed: product for seed, product in products.items() if not product.is_current()}
-    for product in products.values():
-        if product not in left.values():
+    left = {}
+    for seed in seeds:
+        product = experiment.product(folder, seed)
+        if product.is_current():
             say(f"{product.outputs[0]} is up to date")
+        else:
+            left[seed] = product
     if not left:
         return
     data = runs.load(experiment, root=root, on=on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -155,9 +156,7 @@ def _trained(images: Tensor, labels: NDArray[np.uint8], epochs: int, stem: Path)
     network = feature_net.create(int(labels.max()) + 1, seed=_SEED)
     checkpoint = stem.with_suffix(".pt")
     saved = checkpoints.load(checkpoint, keys=("network", "optimizer", "source", "epoch"))
-
-    def save(state: feature_net.State) -> None:
-        checkpoints.save(checkpoint, state)
+    save = functools.partial(checkpoints.save, checkpoint)
 
     target = torch.tensor(labels).to(torch.int64)
     feature_net.train(

@@ -24,7 +24,7 @@ def split(data: runs.Data, held_out: int) -> runs.Data:
     available = data.train_labels.shape[0]
     if held_out >= available:
         raise ValueError(f"held_out must be less than the {available} training images, got {held_out}")
-    order = torch.randperm(data.train_labels.shape[0], generator=torch.Generator().manual_seed(SEED))
+    order = torch.randperm(available, generator=torch.Generator().manual_seed(SEED))
     out, kept = (part.to(data.train_labels.device) for part in (order[:held_out], order[held_out:]))
     return runs.Data(
         data.train_images[kept], data.train_labels[kept], data.train_images[out], data.train_labels[out]
