@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from shuffledp import provenance  # noqa: E402
 from shuffledp.training import (  # noqa: E402
     checkpoints,
     cifar,
@@ -17,6 +18,7 @@ from shuffledp.training import (  # noqa: E402
     features,
     gradients,
     models,
+    pretraining,
     runs,
     scattering,
 )
@@ -178,7 +180,7 @@ def test_cifar_is_fetched_once_and_again_where_it_is_damaged(tiny_cifar, tmp_pat
 @pytest.mark.usefixtures("tiny_cifar")
 def test_a_network_trained_on_cifar100_gives_the_features_of_cifar10(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(features._EPOCHS, "cifar100", 1)
+    monkeypatch.setitem(pretraining.EPOCHS, "cifar100", 1)
     setting = experiment(data="cifar10", features="cifar100", n=200)
     found = features.load(setting, root=tmp_path / "data")
     assert found.train_images.shape == (200, 128)
@@ -189,11 +191,11 @@ def test_a_network_trained_on_cifar100_gives_the_features_of_cifar10(tmp_path, m
 
 def test_what_is_private_stays_out_of_the_public_half():
     labels = np.random.default_rng(0).integers(0, 10, 501, dtype=np.uint8)
-    public = features.public_half(labels)
+    public = pretraining.public_half(labels)
     for label in range(10):
         of_class = labels == label
         assert (public & of_class).sum() == of_class.sum() // 2
-    assert np.array_equal(public, features.public_half(labels))
+    assert np.array_equal(public, pretraining.public_half(labels))
 
 
 def test_training_without_noise_learns_and_goes_on_where_it_was():
@@ -365,5 +367,8 @@ def test_data_and_features_decide_a_run():
     assert len({str(each["sha256"]) for each in (original, encoded, pretrained)}) == 3
     assert len(pretrained["sha256"]) == 2
     product = experiment().product("results", 0)
-    assert "shuffledp.training.feature_net" in product.modules
-    assert "shuffledp.training.linear_head" in product.modules
+    behind = provenance.modules_behind(product.modules)
+    for name in ("colour_images", "pretraining", "feature_net", "linear_head"):
+        assert f"shuffledp.training.{name}" in behind
+    assert "shuffledp.training.scattering" not in behind
+    assert "shuffledp.training.cifar" not in behind, "fetching differently would make runs stale"

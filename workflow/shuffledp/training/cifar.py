@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import io
 import logging
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp import extras, files
+from shuffledp.training import colour_images
 from shuffledp.training.datasets import Dataset, data_root
 from shuffledp.training.experiment import CIFAR_SUMS
 
@@ -56,20 +55,10 @@ def _archive(folder: Path) -> Dataset:
         raise ValueError(f"{path} is not the archive: its SHA-256 is not {expected}; replace it")
     with np.load(path) as found:
         parts = [
-            (_decoded(found[f"{part}_jpeg"], found[f"{part}_offsets"]), found[f"{part}_labels"])
+            (colour_images.decoded(found[f"{part}_jpeg"], found[f"{part}_offsets"]), found[f"{part}_labels"])
             for part in ("train", "test")
         ]
     return Dataset(*parts[0], *parts[1])
-
-
-def _decoded(content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.uint8]:
-    from PIL import Image
-
-    images = np.empty((offsets.size - 1, 32, 32, 3), dtype=np.uint8)
-    for index, (start, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
-        with Image.open(io.BytesIO(content[start:end].tobytes())) as image:
-            images[index] = np.asarray(image.convert("RGB"))
-    return images
 
 
 def _torchvision(name: str, folder: Path) -> Dataset:

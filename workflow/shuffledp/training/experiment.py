@@ -33,7 +33,7 @@ DIMENSIONS = {
     "linear_128": 1_290,
 }
 # Features of colour images: the module that makes them, and the model that takes them.
-FEATURE_MODULES = {"scattering": "scattering", "cifar100": "feature_net", "public-half": "feature_net"}
+_FEATURE_MODULES = {"scattering": "scattering", "cifar100": "pretraining", "public-half": "pretraining"}
 HEADS = {"scattering": "linear_972", "cifar100": "linear_128", "public-half": "linear_128"}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
@@ -372,6 +372,13 @@ class Experiment:
         return ("distributed-check-in", "gaussian"), {**who, "sigma": sigma, "delta": self.delta}
 
     @property
+    def feature_modules(self) -> tuple[str, ...]:
+        """The modules whose code decides its features; for an experiment with features."""
+        return tuple(
+            f"shuffledp.training.{name}" for name in ("colour_images", _FEATURE_MODULES[self.features])
+        )
+
+    @property
     def sums(self) -> dict[str, str]:
         """Checksums of the files that its data are, by name; none for generated data."""
         if self.data == "synthetic":
@@ -427,7 +434,7 @@ class Experiment:
         if self.bootstrap:
             modules.append("shuffledp.training.population")
         if self.features is not None:
-            modules.append(f"shuffledp.training.{FEATURE_MODULES[self.features]}")
+            modules += self.feature_modules
         if self.data == "synthetic":
             modules.append("shuffledp.training.synthetic")
         return Product(

@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from shuffledp import extras, files, provenance
-from shuffledp.training import checkpoints, cifar, feature_net, scattering, synthetic
+from shuffledp.training import checkpoints, cifar, colour_images, pretraining, scattering, synthetic
 from shuffledp.training.datasets import Dataset
-from shuffledp.training.experiment import FEATURE_MODULES, Experiment
+from shuffledp.training.experiment import Experiment
 
 CACHE = "resources/features"
-_SEED = 20211206
-_EPOCHS = {"cifar100": 30, "public-half": 20}  # of training without noise; 1 on generated images
 Arrays = dict[str, NDArray[Any]]
 
 log = logging.getLogger(__name__)
@@ -77,55 +73,40 @@ def _about(experiment: Experiment) -> Mapping[str, Any]:
         "data": experiment.data,
         "features": experiment.features,
         "sums": experiment.sums,
-        "code": provenance.code_digest((f"shuffledp.training.{FEATURE_MODULES[experiment.features]}",)),
-        "epochs": _epochs(experiment),
+        "code": provenance.code_digest(experiment.feature_modules),
         "count": experiment.n if experiment.data == "synthetic" else None,
     }
 
 
-def _epochs(experiment: Experiment) -> int:
-    return 1 if experiment.data == "synthetic" else _EPOCHS.get(experiment.features, 0)
-
-
 def _computed(experiment: Experiment, root: Path | str | None, stem: Path) -> Arrays:
     data = _images(experiment, root)
-    train, test = _tensor(data.train_images), _tensor(data.test_images)
+    train, test = colour_images.floats(data.train_images), colour_images.floats(data.test_images)
     labels = data.train_labels
     log.info("computing features %s of %s", experiment.features, experiment.data)
     if experiment.features == "scattering":
         extras.need("kymatio", extra="scattering")
         rows = [scattering.features(part) for part in (train, test)]
-    elif experiment.features == "public-half":
-        public = public_half(labels)
-        network = _trained(train[public], labels[public], _epochs(experiment), stem)
-        known = train[public]
-        rows = [feature_net.features(network, part, public=known) for part in (train[~public], test)]
-        labels = labels[~public]
     else:
-        other = _public(experiment, root)
-        known = _tensor(other.train_images)
-        network = _trained(known, other.train_labels, _epochs(experiment), stem)
-        rows = [feature_net.features(network, part, public=known) for part in (train, test)]
+        if experiment.features == "public-half":
+            public, (train, labels) = pretraining.apart(train, labels)
+        else:
+            other = _public(experiment, root)
+            public = colour_images.floats(other.train_images), other.train_labels
+        checkpoint = stem.with_suffix(".pt")
+        rows = pretraining.rows(
+            public,
+            (train, test),
+            epochs=1 if experiment.data == "synthetic" else pretraining.EPOCHS[experiment.features],
+            saved=checkpoints.load(checkpoint, keys=("network", "optimizer", "source", "epoch")),
+            save=functools.partial(checkpoints.save, checkpoint),
+            say=log.info,
+        )
     return {
         "train": rows[0].numpy(),
         "train_labels": labels,
         "test": rows[1].numpy(),
         "test_labels": data.test_labels,
     }
-
-
-def public_half(labels: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which images are public where half of them are: half of each class, drawn with a fixed seed.
-
-    Args:
-        labels: of the training images.
-    """
-    public = np.zeros(labels.shape, dtype=np.bool_)
-    random = np.random.default_rng(_SEED)
-    for label in np.unique(labels):
-        of_class = random.permutation(np.flatnonzero(labels == label))
-        public[of_class[: of_class.size // 2]] = True
-    return public
 
 
 def _images(experiment: Experiment, root: Path | str | None) -> Dataset:
@@ -140,26 +121,4 @@ def _public(experiment: Experiment, root: Path | str | None) -> Dataset:
 
 
 def _coloured(count: int) -> Dataset:
-    found = synthetic.generate(train=count, test=max(count // 6, 100))
-    for part in ("train_images", "test_images"):
-        grey = np.pad(found[part], ((0, 0), (2, 2), (2, 2)))
-        found[part] = np.stack([grey, grey // 2, 255 - grey], axis=3)
-    return Dataset(**found)
-
-
-def _tensor(images: NDArray[np.uint8]) -> Tensor:
-    return torch.tensor(images).permute(0, 3, 1, 2).to(torch.float32).contiguous() / 255
-
-
-def _trained(images: Tensor, labels: NDArray[np.uint8], epochs: int, stem: Path) -> torch.nn.Sequential:
-    """Return the network trained without noise; a run that was killed goes on from its last epoch."""
-    network = feature_net.create(int(labels.max()) + 1, seed=_SEED)
-    checkpoint = stem.with_suffix(".pt")
-    saved = checkpoints.load(checkpoint, keys=("network", "optimizer", "source", "epoch"))
-    save = functools.partial(checkpoints.save, checkpoint)
-
-    target = torch.tensor(labels).to(torch.int64)
-    feature_net.train(
-        network, images, target, epochs=epochs, seed=_SEED, saved=saved, save=save, say=log.info
-    )
-    return network
+    return Dataset(**synthetic.coloured(count))

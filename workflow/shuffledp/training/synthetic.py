@@ -1,4 +1,4 @@
-"""A generated data set in the shapes of MNIST, for tests and smoke runs."""
+"""Generated data sets in the shapes of MNIST and CIFAR-10, for tests and smoke runs."""
 
 from __future__ import annotations
 
@@ -38,4 +38,20 @@ def generate(*, train: int, test: int) -> dict[str, NDArray[np.uint8]]:
         )
         found[f"{part}_images"] = noisy.clip(0, 255).astype(np.uint8)
         found[f"{part}_labels"] = labels
+    return found
+
+
+def coloured(count: int) -> dict[str, NDArray[np.uint8]]:
+    """Return those images in colours, of shape (count, 32, 32, 3), and a sixth as many for the test.
+
+    Args:
+        count: number of training images; 100 images are for the test at least.
+
+    Returns:
+        As ``generate``.
+    """
+    found = generate(train=count, test=max(count // 6, 100))
+    for part in ("train_images", "test_images"):
+        grey = np.pad(found[part], ((0, 0), (2, 2), (2, 2)))
+        found[part] = np.stack([grey, grey // 2, 255 - grey], axis=3)
     return found
