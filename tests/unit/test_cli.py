@@ -343,6 +343,7 @@ def test_the_default_accountant_is_the_systems():
 OF_SYSTEMS = {
     ("distributed-check-in", "gaussian"): {"n": 2000, "rate": 0.05, "sigma": 0.8},
     ("shuffle", "approximate-ldp"): {"n": 2000, "eps0": 0.5, "delta0": 1e-15},
+    ("shuffled-check-in", "gaussian"): {"n": 2000, "rate": 0.05, "sigma": 1.5},
     ("fixed-window", "ldp"): {"slots": 50, "participation": 0.5, "eps0": 0.5},
 }
 

@@ -195,9 +195,10 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(root, shipped):
     ],
 )
 def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
-    found, variables = experiment(delta=1e-5, **changes).accounting
-    assert (found, variables) == (system, setting)
-    assert set(systems.get(*found).variables) == set(setting) - {"delta"}
+    found = experiment(delta=1e-5, **changes).accounting
+    assert found[system] == setting
+    for each, variables in found.items():
+        assert set(systems.get(*each).variables) == set(variables) - {"delta"}
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,16 @@ def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
     ],
 )
 def test_what_no_system_accounts_for_by_rounds(changes):
-    assert experiment(**{"delta": 1e-5, **changes}).accounting is None
+    assert experiment(**{"delta": 1e-5, **changes}).accounting == {}
+
+
+def test_calibrated_noise_is_accounted_for_as_what_it_is():
+    changes = {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN, "delta": 1e-5}
+    found = experiment(**changes).accounting
+    assert list(found) == [("shuffled-check-in", "approximate-ldp"), ("shuffled-check-in", "gaussian")]
+    sigma = found["shuffled-check-in", "gaussian"]["sigma"]
+    # over the largest distance of two clipped gradients, it is what keeps (eps0, delta0)
+    assert gaussian_delta(eps=2.0, noise=sigma) == pytest.approx(1e-5, rel=1e-6)
 
 
 def test_runs_of_other_protocols_are_not_accounted_for_as_sampling(root, tmp_path):

@@ -145,8 +145,10 @@ class Utility:
         """Return the table as a product of the workflow."""
         runs = self.experiment.runs(results)
         stem = self.stem(results)
-        _, setting = self.experiment.accounting
         entries = [accountants.get(name) for name in self.accountants]
+        setting: dict[str, float] = {}
+        for entry in entries:
+            setting |= self.experiment.accounting[entry.protocol, entry.mechanism]
         return Product(
             record=f"{stem}.json",
             parameters={"accountants": list(self.accountants), "setting": setting, "runs": list(runs)},
@@ -597,11 +599,12 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
             accountant,
             "rounds",
             tuple(float(epoch * cell.rounds_per_epoch) for epoch in range(1, cell.total_epochs + 1)),
-            tuple((key, float(value)) for key, value in cell.accounting[1].items()),
+            tuple((key, float(value)) for key, value in accounted.items()),
             True,
         )
-        # accounting is the same for all randomisers
+        # accounting is the same for all randomisers, and of one system
         for cell in {(cell.eps0, cell.k): cell for cell in cells}.values()
+        for accounted in cell.accounting.values()
         for accountant in setting["curves"]
     ]
     looks = _looks(setting["curves"], styles)
@@ -637,7 +640,7 @@ def _accuracy(
     figure.setdefault("choices", [])
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
-    private = {entry.name: entry for entry in experiments if entry.accounting is not None}
+    private = {entry.name: entry for entry in experiments if entry.accounting}
     panels = []
     for accountant in figure["curves"]:
         _check_accountant(accountant, True, styles, [*at, "curves"], files)
@@ -865,12 +868,12 @@ def _check_accountant(
 
 
 def _check_system(accountant: str, experiment: Experiment, where: str) -> None:
-    entry, (system, _) = accountants.get(accountant), experiment.accounting
-    if (entry.protocol, entry.mechanism) != system:
+    entry = accountants.get(accountant)
+    if (entry.protocol, entry.mechanism) not in experiment.accounting:
+        known = " or ".join(" with ".join(system) for system in experiment.accounting)
         raise ValueError(
             f"configuration: experiment must be of the system of each of curves: {accountant!r} is "
-            f"for {entry.protocol} with {entry.mechanism}, and {experiment.name!r} is "
-            f"{' with '.join(system)} (at {where})"
+            f"for {entry.protocol} with {entry.mechanism}, and {experiment.name!r} is {known} (at {where})"
         )
 
 

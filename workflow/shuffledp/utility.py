@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,10 @@ def privacy_utility(
 
     Args:
         histories: one table a seed with the columns epoch, round and test_accuracy, all of the same epochs.
-        names: accountants of one system.
+        names: accountants.
         delta: target.
-        setting: the variables of that system, such as n, k and eps0 of the subsampled shuffle.
+        setting: the variables of their systems, such as n, k and eps0 of the subsampled shuffle; each
+            accountant takes those of its own.
 
     Returns:
         Columns, one row an epoch: epoch, round, seeds (how many), accuracy (mean over seeds), deviation
@@ -38,5 +39,11 @@ def privacy_utility(
         "seeds": np.full(rounds.shape, float(len(histories))),
         "accuracy": mean,
         "deviation": deviation,
-        **{name: np.asarray(registry.epsilon(name, rounds=rounds, delta=delta, **setting)) for name in names},
+        **{name: _epsilon(name, rounds, delta, setting) for name in names},
     }
+
+
+def _epsilon(name: str, rounds: FloatArray, delta: float, setting: Mapping[str, float]) -> FloatArray:
+    entry = registry.get(name)
+    own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
+    return np.asarray(entry.epsilon(rounds=rounds, delta=delta, **own))

@@ -7,6 +7,7 @@
 from shuffledp.accountants import (
     approximate,
     checkin,
+    checkin_gaussian,
     clones,
     distributed,
     feldman2021,
@@ -38,6 +39,7 @@ __all__ = [
     "approximate",
     "bracket",
     "checkin",
+    "checkin_gaussian",
     "clones",
     "distributed",
     "epsilon",

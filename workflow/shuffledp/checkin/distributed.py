@@ -97,13 +97,20 @@ def check_in_losses(
             lattice = rounded(outcomes, step=step)
             gathered.append(Outcomes(lattice.mass, lattice.loss))
     noise = 2 * float(special.ndtr(-reach))
-    left_out = (noise + _outside(first, last, n, rate), noise + _outside(first, last, others, rate))
+    left_out = (noise + outside(first, last, n, rate), noise + outside(first, last, others, rate))
     pairs = [_joined(parts, other, nats) for parts, other in zip((added, removed), left_out, strict=True)]
     return Pair(*(pair if bound == "upper" else replace(pair, infinite=0.0) for pair in pairs))
 
 
-def _outside(first: int, last: int, trials: int, rate: float) -> float:
-    """The probability that a binomial number lies outside first..last."""
+def outside(first: int, last: int, trials: int, rate: float) -> float:
+    """Return the probability that a binomial number lies outside ``first``..``last``, rounded up.
+
+    Args:
+        first: smallest number inside, >= 0.
+        last: largest number inside, at most ``trials``.
+        trials: of which the number counts the successes.
+        rate: their probability, in (0, 1).
+    """
     below = float(special.betaincc(first, trials - first + 1, rate)) if first > 0 else 0.0
     above = float(special.betainc(last + 1, trials - last, rate)) if last < trials else 0.0
     return (below + above) * (1 + 1e-9)

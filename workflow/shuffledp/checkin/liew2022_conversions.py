@@ -43,7 +43,7 @@ def _lattice(outcomes: Outcomes) -> Lattice:
     return connect_the_dots(outcomes, step=lattice_step(outcomes))
 
 
-def disclosure(*, n: int, rate: float, eps0: float, delta0: float) -> float:
+def disclosure(*, n: int, rate: float, eps0: float, delta0: float, analysis: str = "feldman2022") -> float:
     """Return the probability that a round of (eps0, delta0)-LDP reports discloses a client's record.
 
     The mean of ``profiles.approximate.disclosure`` over the number of reports if the client is among them:
@@ -54,12 +54,14 @@ def disclosure(*, n: int, rate: float, eps0: float, delta0: float) -> float:
         rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, >= 0.
         delta0: its failure probability, in [0, 1).
+        analysis: "feldman2022" or "feldman2021", the clones that the rest is dominated by.
 
     Raises:
         ValueError: an argument is out of range.
     """
     n, rate = checks.count("n", n), checks.probability("rate", rate)
-    return rate * approximate.disclosure(n=1 + (n - 1) * rate, eps0=eps0, delta0=delta0)
+    reports = 1 + (n - 1) * rate
+    return rate * approximate.disclosure(n=reports, eps0=eps0, delta0=delta0, analysis=analysis)
 
 
 class ShufflingConversion:

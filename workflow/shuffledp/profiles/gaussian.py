@@ -97,6 +97,40 @@ def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
     return to_epsilon(lambda eps: _profile(eps, mu), delta=targets, largest=largest)
 
 
+def gaussian_mixture_epsilon(
+    delta: float, *, mu: FloatArray, weights: FloatArray, infinite: float = 0.0
+) -> float:
+    """Epsilon where one of several Gaussian mechanisms is run at random and it is told which, rounded up.
+
+    The privacy profile is then the mean of theirs.
+
+    Args:
+        delta: target, in (0, 1), > ``infinite``.
+        mu: of each mechanism, as for ``gaussian_epsilon``, >= 0, one-dimensional, at least one.
+        weights: their probabilities, or upper bounds on them.
+        infinite: bound on the probability of any other mechanism, of which nothing is known.
+
+    Returns:
+        An upper bound, by more than rounding only for a delta as small as in ``gaussian_epsilon``.
+
+    Raises:
+        ValueError: ``delta`` is out of range.
+    """
+    rest = checks.probability("delta", delta) - infinite
+    if rest <= 0:
+        raise ValueError(f"delta must be > infinite = {infinite!r}, got {delta!r}")
+    moving = mu > 0
+    most = float(mu.max())
+    if not moving.any() or rest >= float(weights[moving].sum()):
+        return 0.0
+
+    def profile(eps: FloatArray) -> FloatArray:
+        return np.asarray(_profile(eps[..., None], mu[moving]) @ weights[moving])
+
+    largest = most * (most / 2 + math.sqrt(-2 * math.log(rest)))
+    return float(to_epsilon(profile, delta=rest, largest=largest))
+
+
 def _eps(value: float) -> float:
     epsilon = checks.real("eps", value, at_least=0.0)
     if epsilon > _LARGEST_EPS:

@@ -349,27 +349,32 @@ class Experiment:
         return rate * step_size.step(index + 1, diameter=self.diameter, moment=moment)
 
     @property
-    def accounting(self) -> tuple[tuple[str, str], dict[str, Any]] | None:
-        """The system that accounts for its privacy (protocol and mechanism), and the variables of that system
-        with delta; None if there is no delta, or no system whose rounds are those of the training.
+    def accounting(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """The systems that account for its privacy (protocol and mechanism), and for each its variables with
+        delta; none if there is no delta, or no system whose rounds are those of the training.
 
-        sigma of distributed check-in is over the largest distance of two clipped gradients, 2 C.
+        sigma is over the largest distance of two clipped gradients, 2 C.
         """
         checked_in = self.protocol == protocols.ShuffledCheckIn.name
         if self.delta is None or self.randomizer == NONE or not (checked_in or self.protocol == SAMPLING):
-            return None
-        who, system = {"n": self.n, "k": self.k}, (self.protocol, "ldp")
-        if checked_in:
-            who = {"n": self.n, "rate": self.rate}
-        found = {**who, "eps0": self.eps0, "delta": self.delta}
+            return {}
+        who = {"n": self.n, "rate": self.rate} if checked_in else {"n": self.n, "k": self.k}
         if self.randomizer != "gaussian":
-            return system, found
+            return {(self.protocol, "ldp"): {**who, "eps0": self.eps0, "delta": self.delta}}
         if not checked_in:
-            return None
-        if self.delta0 is not None:
-            return (self.protocol, "approximate-ldp"), {**found, "delta0": self.delta0}
-        sigma = self.noise_multiplier / 2
-        return ("distributed-check-in", "gaussian"), {**who, "sigma": sigma, "delta": self.delta}
+            return {}
+        noisy = {**who, "sigma": self.noise / 2, "delta": self.delta}
+        if self.delta0 is None:
+            return {("distributed-check-in", "gaussian"): noisy}
+        return {
+            (self.protocol, "approximate-ldp"): {
+                **who,
+                "eps0": self.eps0,
+                "delta": self.delta,
+                "delta0": self.delta0,
+            },
+            (self.protocol, "gaussian"): noisy,
+        }
 
     @property
     def feature_modules(self) -> tuple[str, ...]:

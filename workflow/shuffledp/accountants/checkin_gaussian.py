@@ -1,0 +1,136 @@
+"""Shuffled check-in with Gaussian noise: each message is a record with noise, and the messages are shuffled.
+
+The noise gives a whole curve of local guarantees (eps0, delta0), of which the one that serves a number of
+rounds best is taken; a fixed one, as liew2022 has it, ends where n delta0 has used up delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from shuffledp import checks, numerics
+from shuffledp.accountants import checkin, losses, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import liew2022_conversions
+from shuffledp.checkin.distributed import outside
+from shuffledp.checks import FloatArray
+from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
+
+_ANALYSIS = "feldman2021"  # whose clones are proved for every randomiser
+_MOST_TOLD = 0.9  # of delta, spent on what all rounds disclose
+_GUARANTEES = 3  # tried for a number of rounds, each disclosing a quarter of the one before
+_LEAST_EPS0 = 1e-9  # below, a smaller local guarantee would gain nothing
+_ROUNDING = 1e-9  # of binomial probabilities, relative
+
+
+def _checked(given: Mapping[str, Any]) -> systems.Setting:
+    return {
+        "n": checks.count("n", given["n"]),
+        "rate": checks.probability("rate", given["rate"]),
+        "sigma": checks.positive("sigma", given["sigma"]),
+    }
+
+
+SYSTEM = systems.enter(
+    systems.System(
+        "shuffled-check-in",
+        "gaussian",
+        "rounds in which each of n clients takes part with probability rate, and records with Gaussian noise "
+        "of deviation sigma, over the largest distance of two records, are shuffled",
+        ("n", "rate", "sigma"),
+        "check-in-gaussian-pld",
+        _checked,
+        lambda setting: math.inf,
+    )
+)
+_OF_THIS = {
+    "needs": ("Gaussian noise",),
+    "kind": "upper",
+    "protocol": SYSTEM.protocol,
+    "mechanism": SYSTEM.mechanism,
+}
+
+
+@register(
+    name="check-in-gaussian-pld",
+    citation="feldman2021, balle2018analytic, koskela2022, liew2022, doroshenko2022, this project",
+    theorem="that of check-in-pld-feldman2021, and a probability of disclosure",
+    label="check-in of Gaussian reports, numerical",
+    note=(
+        "Each number of rounds has the local guarantee (eps0, delta0) of the noise that serves it best of "
+        "three, reported; a part of delta pays for what exceeds it."
+    ),
+    **_OF_THIS,
+)
+def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    found = {name: np.full(rounds.shape, np.inf) for name in ("epsilon", "local_eps0", "local_delta0")}
+    # powers of 4, so that a number of rounds has the same guarantees in whatever company
+    first = np.ceil(np.log(np.maximum(rounds, 1.0) / (_MOST_TOLD * delta)) / math.log(4))
+    for power in np.unique(first[:, None] + np.arange(_GUARANTEES)).tolist():
+        served = np.nonzero((first <= power) & (power < first + _GUARANTEES))[0]
+        local = _local(n, rate, sigma, power)
+        if local is None:
+            continue
+        eps0, delta0, told = local
+        epsilon = checkin.by_clones(n, rate, eps0, rounds[served], delta, _ANALYSIS, infinite=told)["epsilon"]
+        better = served[epsilon < found["epsilon"][served]]
+        found["epsilon"][served] = np.minimum(found["epsilon"][served], epsilon)
+        found["local_eps0"][better], found["local_delta0"][better] = eps0, delta0
+    return found
+
+
+def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, float, float] | None:
+    """The guarantee (eps0, delta0) of the noise that discloses with a probability of 4^-power, and that
+    probability; None if double precision holds none."""
+
+    def found(log_eps0: float) -> tuple[float, float, float]:
+        eps0 = math.exp(log_eps0)
+        delta0 = gaussian_delta(eps=eps0, noise=sigma)
+        if delta0 >= 1:
+            return eps0, delta0, 1.0
+        return (
+            eps0,
+            delta0,
+            liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0, analysis=_ANALYSIS),
+        )
+
+    def excess(log_eps0: float) -> float:
+        return math.log(found(log_eps0)[2]) + power * math.log(4)
+
+    low, high = math.log(_LEAST_EPS0), math.log(losses.LARGEST_EPS0)
+    if excess(high) >= 0:
+        return None
+    return found(low if excess(low) <= 0 else float(optimize.brentq(excess, low, high, xtol=1e-9)))
+
+
+@register(
+    name="check-in-gaussian-unshuffled",
+    citation="balle2018analytic, this project",
+    theorem="Theorem 8, mixed over the reports of a client",
+    label="check-in of Gaussian reports, no shuffler",
+    note="Who takes part is known and every report is seen: exact for that, without what shuffling hides.",
+    **_OF_THIS,
+)
+def _unshuffled(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    nats = losses.needed_nats(rounds, delta, step=1.0)
+
+    def one(count: int) -> float:
+        def log_pmf(reports: FloatArray) -> FloatArray:
+            return numerics.log_binomial_pmf(reports, count, math.log(rate), math.log1p(-rate))
+
+        first, last = numerics.concave_window(log_pmf, 0, count, nats=nats)
+        reports = np.arange(first, last + 1.0)
+        return gaussian_mixture_epsilon(
+            delta,
+            mu=np.sqrt(reports) / sigma,
+            weights=np.exp(log_pmf(reports)) * (1 + _ROUNDING),
+            infinite=outside(first, last, count, rate),
+        )
+
+    found = [one(int(count)) if count else 0.0 for count in rounds.tolist()]
+    return {"epsilon": np.array(found, dtype=np.float64)}
