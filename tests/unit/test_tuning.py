@@ -69,7 +69,38 @@ def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, c
     assert capsys.readouterr().err.startswith("tuning tiny: 3 runs, some ")
 
 
-def test_no_more_images_are_held_out_than_there_are():
+def test_tries_that_were_killed_go_on(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    from shuffledp.training import checkin_sgd, tuning
+
+    monkeypatch.chdir(tmp_path)
+    counted, done = checkin_sgd.CheckInSgd.round, []
+
+    def counting(run, index, **setting):
+        done.append(index)
+        return counted(run, index, **setting)
+
+    monkeypatch.setattr(checkin_sgd.CheckInSgd, "round", counting)
+    plan = Grid(experiment=grid().experiment, learning_rates=(0.1, 0.3), epochs=2, held_out=100)
+
+    def killed(line):
+        if "0.3" in line:
+            raise KeyboardInterrupt
+
+    setting = {"device": "cpu", "threads": 1, "root": None}
+    with pytest.raises(KeyboardInterrupt):
+        tuning.make(plan, results="r", say=killed, **setting)
+    assert not list(tmp_path.glob("r/tuning/*"))
+    rounds = len(done)
+    tuning.make(plan, results="r", say=str, **setting)
+    assert len(done) == rounds, "both tries had ended"
+    assert not list(tmp_path.glob("resources/checkpoints/*"))
+    tuning.make(plan, results="whole", say=str, **setting)
+    assert len(done) == 2 * rounds
+    assert (tmp_path / "r/tuning/tiny.csv").read_bytes() == (tmp_path / "whole/tuning/tiny.csv").read_bytes()
+
+
+def test_no_more_images_are_held_out_than_there_are(tmp_path):
     pytest.importorskip("torch")
     from shuffledp.training import runs, tuning
 
@@ -81,4 +112,4 @@ def test_no_more_images_are_held_out_than_there_are():
         held_out=600,
     )
     with pytest.raises(ValueError, match="held_out must be less than the 600 training images, got 600"):
-        tuning.tune(plan, data=data, say=print)
+        tuning.tune(plan, data=data, checkpoints=[tmp_path / "0.pt"], identity="", say=print)

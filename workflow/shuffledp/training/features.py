@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import extras, files, provenance
-from shuffledp.training import checkpoints, cifar, colour_images, pretraining, scattering, synthetic
+from shuffledp.training import checkpoints, cifar, colour_images, costs, pretraining, scattering, synthetic
 from shuffledp.training.datasets import Dataset
 from shuffledp.training.experiment import Experiment
 
@@ -82,7 +82,11 @@ def _computed(experiment: Experiment, root: Path | str | None, stem: Path) -> Ar
     data = _images(experiment, root)
     train, test = colour_images.floats(data.train_images), colour_images.floats(data.test_images)
     labels = data.train_labels
-    log.info("computing features %s of %s", experiment.features, experiment.data)
+    minutes = costs.feature_minutes(experiment)
+    log.info(
+        "computing features %s of %s, some %g minutes of one CPU core",
+        *(experiment.features, experiment.data, minutes),
+    )
     if experiment.features == "scattering":
         extras.need("kymatio", extra="scattering")
         rows = [scattering.features(part) for part in (train, test)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
 
-from shuffledp import provenance, tables
+from shuffledp import jobs, provenance, tables
 from shuffledp.training import costs, runs
 from shuffledp.training.cldp_sgd import DivergenceError
 from shuffledp.training.grid import SEED, Grid
@@ -31,19 +31,29 @@ def split(data: runs.Data, held_out: int) -> runs.Data:
     )
 
 
-def tune(grid: Grid, *, data: runs.Data, say: Callable[[str], None]) -> list[Mapping[str, float]]:
+def tune(
+    grid: Grid,
+    *,
+    data: runs.Data,
+    checkpoints: Sequence[Path],
+    identity: str,
+    say: Callable[[str], None],
+) -> list[Mapping[str, float]]:
     """Return a row a learning rate: learning_rate, accuracy (on the held-out images, in the end) and best
     (over the epochs); nan where training diverged.
 
     Args:
         grid: what to try.
         data: as ``runs.load`` gives it for the experiment.
+        checkpoints: a file a try, from which a try that was killed goes on; they are left there.
+        identity: whatever tells these tries from others.
         say: called with a line a try.
     """
     parts, rows = split(data, grid.held_out), []
-    for entry in grid.tries:
+    for entry, checkpoint in zip(grid.tries, checkpoints, strict=True):
         try:
-            found = [row["test_accuracy"] for row in runs.train(entry, seed=SEED, data=parts)]
+            history = runs.train(entry, seed=SEED, data=parts, checkpoint=checkpoint, identity=identity)
+            found = [row["test_accuracy"] for row in history]
         except DivergenceError:
             found = [float("nan")]
         rows.append({"learning_rate": entry.learning_rates[0], "accuracy": found[-1], "best": max(found)})
@@ -60,7 +70,7 @@ def make(
     root: Path | str | None,
     say: Callable[[str], None],
 ) -> None:
-    """Make the table of tries, and its record, unless they are there and up to date.
+    """Make the table of tries, and its record, unless they are there and up to date; what was killed goes on.
 
     Args:
         grid: what to try.
@@ -82,10 +92,17 @@ def make(
     begun = time.perf_counter()
     data = runs.load(grid.experiment, root=root, on=on)
     costs.announce(f"tuning {grid.experiment.name}", grid.tries)
-    rows = tune(grid, data=data, say=say)
+    request = product.request()
+    checkpoints = [
+        jobs.checkpoint_of(product.outputs[0], f"-{number}.pt") for number in range(len(grid.tries))
+    ]
+    identity = f"{request['code']} {on.type} {request['parameters']}"
+    rows = tune(grid, data=data, checkpoints=checkpoints, identity=identity, say=say)
     tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
     environment = provenance.environment(packages=runs.PACKAGES, seconds=time.perf_counter() - begun)
     with tempfile.TemporaryDirectory() as scratch:
-        request = provenance.stage(product, scratch)
-        provenance.record(request, environment={**environment, "device": {"type": on.type}})
+        staged = provenance.stage(product, scratch)
+        provenance.record(staged, environment={**environment, "device": {"type": on.type}})
+    for checkpoint in checkpoints:
+        checkpoint.unlink(missing_ok=True)
     say(f"{product.outputs[0]} written")
