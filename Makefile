@@ -51,8 +51,8 @@ resume: $(VENV)/.with-figures ## After a crash: the command that was cut off aga
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
 	$(BIN)/python -m pytest --numprocesses auto
 
-test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; five minutes)
-	SHUFFLEDP_TEST_SLURM=1 $(BIN)/python -m pytest tests/workflow/test_slurm.py
+test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; a quarter of an hour)
+	SHUFFLEDP_TEST_SLURM=$${SHUFFLEDP_TEST_SLURM:-all} $(BIN)/python -m pytest tests/workflow/test_slurm.py
 
 test-crash: $(VENV)/.with-test ## Kill the smoke run 20 times at random moments, and compare with an undisturbed one (half an hour)
 	SHUFFLEDP_TEST_CRASH=1 $(BIN)/python -m pytest tests/workflow/test_crash.py

@@ -1,6 +1,7 @@
 """The workflow on a real Slurm: as on one machine, with the resources asked for, and after every mishap.
 
-Run by `make test-slurm` alone: a cluster is brought up for it.
+Run by `make test-slurm` alone: a cluster is brought up for it. The whole smoke configuration, which takes longer
+than five minutes, is left out where SHUFFLEDP_TEST_SLURM is "short".
 """
 
 import importlib.util
@@ -17,9 +18,8 @@ from . import slurm as cluster
 from .clone import SMOKE, TIMEOUT, Run
 from .conftest import make_clone
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("SHUFFLEDP_TEST_SLURM") != "1", reason="run by make test-slurm"
-)
+ASKED = os.environ.get("SHUFFLEDP_TEST_SLURM")
+pytestmark = pytest.mark.skipif(ASKED not in ("short", "all"), reason="run by make test-slurm")
 
 TRAINED, FIGURE = "results/smoke/training/girgis2021-theorem3/seed0", "figures/smoke/girgis2021/fig4"
 TARGETS = (f"{TRAINED}.csv", f"{FIGURE}.pdf")
@@ -34,7 +34,18 @@ OTHER = ("--workflow-profile", "profiles/cluster-generic")
 STUDY = ("--configfile", "config/sweep.yaml", "config/sweep-smoke.yaml")
 CELL = "results/smoke/sweep/eps0~1/k~50"
 SWEPT = (f"{CELL}/randomizer~l2_hemisphere/seed0.csv", f"{CELL}/girgis2021-upper.csv")
-LONG = "training: {experiments: {girgis2021-theorem3: {epochs: [2000000], learning_rates: [1]}}}\n"
+# For longer than Slurm's least limit, a minute, and for a while.
+LONG, SOME = (
+    f"training: {{experiments: {{girgis2021-theorem3: {{epochs: [{epochs}], learning_rates: [1]}}}}}}\n"
+    for epochs in (2_000_000, 1500)
+)
+COMMANDS = {
+    "CANCELLED": (f"{TRAINED}.csv", *SMOKE, "long.yaml"),
+    "TIMEOUT": (
+        *(f"{TRAINED}.csv", *SMOKE, "long.yaml"),
+        *("--set-resources", "train:gpu=0", "train:runtime=1"),
+    ),
+}
 FILES = ("results/smoke/girgis2021/fig4/**/*.csv", f"{FIGURE}.*")
 
 
@@ -64,6 +75,25 @@ def start(clone, *arguments):
             stderr=stream,
             start_new_session=True,
         )
+
+
+def kill(process):
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def checkpoints(clone):
+    return list((clone.path / "resources/checkpoints").glob("*.pt"))
+
+
+def seconds_trained(clone):
+    """When each epoch that is in the checkpoint had ended, as its run counts."""
+    pytest.importorskip("torch")
+    from shuffledp.training import checkpoints as saved
+
+    (path,) = checkpoints(clone)
+    return [row["seconds"] for row in saved.load(path, keys=("history",))["history"]]
 
 
 def end(clone, process):
@@ -113,20 +143,17 @@ def local(clones):
 def mishaps(slurm_is_up, clones):
     """A training that is cancelled and one that runs out of time, begun first: Snakemake is slow to ask."""
     begun = {}
-    for name, resources in (("CANCELLED", ()), ("TIMEOUT", ("train:gpu=0", "train:runtime=1"))):
+    for name, text in (("CANCELLED", SOME), ("TIMEOUT", LONG)):
         clone = clones(name)
-        (clone.path / "long.yaml").write_text(LONG, encoding="utf-8")
-        extra = ("--set-resources", *resources) if resources else ()
-        begun[name] = clone, start(clone, f"{TRAINED}.csv", *SMOKE, "long.yaml", *extra)
+        (clone.path / "long.yaml").write_text(text, encoding="utf-8")
+        begun[name] = clone, start(clone, *COMMANDS[name])
     clone, _ = begun["CANCELLED"]
-    while not list((clone.path / "resources/checkpoints").glob("*.pt")):
+    while not checkpoints(clone):
         time.sleep(0.5)
     cluster.call("scancel", running(clone, "train")["id"])
     yield begun
     for _, process in begun.values():
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        kill(process)
 
 
 @pytest.mark.usefixtures("mishaps")
@@ -172,8 +199,71 @@ def test_jobs_that_are_cancelled_or_over_their_time_fail_by_name(mishaps):
         assert "Error in rule train" in run.stdout, run.stdout[-3000:]
         assert {job["state"] for job in submitted(clone)} == {state}
         assert not (clone.path / f"{TRAINED}.csv").exists()
-    clone, _ = mishaps["CANCELLED"]
-    assert list((clone.path / "resources/checkpoints").glob("*.pt")), "the next run goes on from there"
+
+
+def test_the_same_command_goes_on_from_the_last_epoch(mishaps):
+    """To the end where it was cancelled; where the time is too short again, past where it was."""
+    (cancelled, _), (stopped, _) = mishaps["CANCELLED"], mishaps["TIMEOUT"]
+    before = {clone: seconds_trained(clone) for clone in (cancelled, stopped)}
+    again = {
+        clone: start(clone, *COMMANDS[name])
+        for name, clone in (("CANCELLED", cancelled), ("TIMEOUT", stopped))
+    }
+    run = end(cancelled, again[cancelled])
+    assert run.status == 0, run.output
+    table = tables.read_table(cancelled.path / f"{TRAINED}.csv")
+    assert len(table) == 1500
+    deadline = time.monotonic() + TIMEOUT
+    while len(after := seconds_trained(stopped)) == len(before[stopped]):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    kill(again[stopped])
+    for clone, now in ((cancelled, table["seconds"].tolist()), (stopped, after)):
+        assert len(before[clone]) > 0
+        assert now[: len(before[clone])] == before[clone], "an epoch that had ended was not trained again"
+
+
+@pytest.mark.skipif(
+    ASKED != "all", reason="takes minutes: run by make test-slurm without SHUFFLEDP_TEST_SLURM"
+)
+@pytest.mark.usefixtures("slurm_is_up")
+def test_the_whole_smoke_configuration_gives_what_it_gives_locally(clones):
+    alone, clone = clones("whole-alone"), clones("whole")
+    for targets in (("all_trainings",), ()):
+        run = alone.run("--cores", "all", *targets, *SMOKE)
+        assert run.status == 0, run.output
+        run = end(clone, start(clone, *targets, *SMOKE))
+        assert run.status == 0, run.output
+    # apart from the seconds of a training, and from the records, which have seconds too
+    ours, theirs = (
+        {
+            name: text
+            for name, text in each.bytes_of("results/smoke/**/*.*", "figures/smoke/**/*.*").items()
+            if not name.endswith(".json") and "/benchmarks/" not in name and "/logs/" not in name
+        }
+        for each in (clone, alone)
+    )
+    trained = [name for name in theirs if name.startswith("results/smoke/training/")]
+    assert ours.keys() == theirs.keys()
+    assert len(trained) > 10
+    for name in theirs:
+        if name in trained:
+            assert rows(clone, name) == rows(alone, name)
+        else:
+            assert ours[name] == theirs[name], name
+
+    records = submitted(clone)
+    assert {job["state"] for job in records} == {"COMPLETED"}
+    of_training = [job for job in records if job["partition"] == "gpu"]
+    assert len(of_training) == len(trained)
+    for job in of_training:
+        assert job["gpus"]
+        assert "train" in job["comment"]
+        assert (job["cpus"], job["memory"], job["limit"]) == ("1", "3000M", "4:00:00")
+    others = [job for job in records if job["partition"] != "gpu"]
+    assert not any(job["gpus"] for job in others)
+    curves = [name for name in theirs if name.endswith(".csv") and name not in trained]
+    assert len(others) < len(curves) / 5, "a cluster is not flooded"
 
 
 @pytest.mark.usefixtures("slurm_is_up")
