@@ -1,7 +1,7 @@
 """The workflow on a real Slurm: as on one machine, with the resources asked for, and after every mishap.
 
-Run by `make test-slurm` alone: a cluster is brought up for it. The whole smoke configuration, which takes longer
-than five minutes, is left out where SHUFFLEDP_TEST_SLURM is "short".
+Run by `make test-slurm` alone: a cluster is brought up for it. The whole smoke configuration, which takes
+longer than five minutes, is left out where SHUFFLEDP_TEST_SLURM is "short".
 """
 
 import importlib.util
@@ -84,7 +84,8 @@ def kill(process):
 
 
 def checkpoints(clone):
-    return list((clone.path / "resources/checkpoints").glob("*.pt"))
+    """Those that are whole: what a kill leaves of another has a hidden name."""
+    return list((clone.path / "resources/checkpoints").glob("[!.]*.pt"))
 
 
 def seconds_trained(clone):
