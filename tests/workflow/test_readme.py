@@ -1,9 +1,14 @@
-"""Every command of the README is run: those of make, and what would take hours, as far as a dry run goes."""
+"""Every command of the README is run: those of make, and what would take hours, as far as a dry run goes.
 
+Installations are not run, as they need a network: what they name must be there.
+"""
+
+import functools
 import importlib.util
 import re
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,14 +18,29 @@ from .conftest import make_clone
 ROOT = Path(__file__).resolve().parents[2]
 
 
+_BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
 def _commands():
+    """Those of the blocks, and those in the text, once each and without the path of the environment."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for block in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL):
-        lines = (line.partition("#")[0].strip() for line in block.splitlines())
-        yield from filter(None, lines)
+    for language, block in _BLOCK.findall(readme):
+        if language == "sh":
+            yield from (line.partition("#")[0].strip() for line in block.splitlines())
+    for span in re.findall(r"`([^`]+)`", _BLOCK.sub("", readme)):
+        words = span.split()
+        if len(words) > 1 and Path(words[0]).name in PROGRAMS:
+            yield " ".join(words)
 
 
-COMMANDS = list(_commands())
+PROGRAMS = ("make", "snakemake", "shuffledp", "python", "pip", "conda", "git", "cp")
+COMMANDS = list(dict.fromkeys(command.removeprefix(".venv/bin/") for command in _commands() if command))
+
+
+def of(program):
+    return pytest.mark.parametrize("command", [one for one in COMMANDS if one.split()[0] == program])
+
+
 # The library's own configuration would train for hours.
 TINY = ("--config", "config/config.yaml", "--config", "config/smoke.yaml")
 
@@ -31,11 +51,11 @@ def checkout(origin, tmp_path_factory):
 
 
 def test_there_are_commands():
-    assert len(COMMANDS) > 15
-    assert {shlex.split(command)[0] for command in COMMANDS} == {"make", ".venv/bin/snakemake", "shuffledp"}
+    assert len(COMMANDS) > 30
+    assert {command.split()[0] for command in COMMANDS} == set(PROGRAMS)
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if one.startswith("make ")])
+@of("make")
 def test_make(checkout, command):
     done = subprocess.run(
         [*shlex.split(command), "--dry-run"], cwd=checkout.path, capture_output=True, text=True, check=False
@@ -44,17 +64,25 @@ def test_make(checkout, command):
     assert done.stdout
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if "snakemake" in one.split()[0]])
-def test_snakemake(checkout, command):
-    arguments = shlex.split(command)[1:]
+@of("snakemake")
+def test_snakemake(checkout, command, tmp_path):
+    arguments = shlex.split(command.replace("<paper>/<name>", "girgis2021/fig2"))[1:]
     if "profiles/slurm" in arguments and not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("needs the extra cluster")
-    run = checkout.run("--dry-run", *arguments)
+    shared = str(tmp_path) if "--cache" in arguments else None
+    words = " ".join(arguments).removeprefix("-n ")
+    run = _dry_run(checkout, re.sub(r"^--cores \w+ ?", "", words), shared)
     assert run.status == 0, run.output
     assert run.jobs or run.says_nothing_to_do
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if one.startswith("shuffledp ")])
+@functools.cache
+def _dry_run(checkout, words, shared):
+    """Once for commands that differ in the cores alone, which a dry run does not look at."""
+    return checkout.run("--dry-run", "--cores", "all", *words.split(), SHUFFLEDP_CACHE=shared)
+
+
+@of("shuffledp")
 def test_shuffledp(checkout, command, tmp_path):
     arguments = shlex.split(command)[1:]
     if arguments[0] == "train" and "--list" not in arguments:
@@ -66,3 +94,52 @@ def test_shuffledp(checkout, command, tmp_path):
     assert run.stdout
     if "--out" in arguments:
         assert list(tmp_path.rglob("*.csv"))
+
+
+@of("python")
+def test_python(checkout, command):
+    _, option, module = command.split()
+    assert option == "-m"
+    run = checkout.run_module(module, "--cores", "1", "--dry-run")
+    assert run.status == 0, run.output
+
+
+@of("pip")
+def test_pip(command):
+    words = shlex.split(command)
+    assert words[1] == "install"
+    if "-c" in words:
+        assert (ROOT / words[words.index("-c") + 1]).is_file()
+    named = re.findall(r"\[(.*)\]", words[-1])
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {extra for group in named for extra in group.split(",")}
+    assert extras <= known["optional-dependencies"].keys()
+
+
+@of("conda")
+def test_conda(command):
+    words = command.split()
+    if "-f" in words:
+        assert (ROOT / words[-1]).is_file()
+    else:
+        assert re.search(
+            rf"^name: {words[-1]}$", (ROOT / "environment.yml").read_text(encoding="utf-8"), re.MULTILINE
+        )
+
+
+@of("git")
+def test_git(checkout, command):
+    lost = checkout.path / "figures/girgis2021/fig2.png"
+    kept = lost.read_bytes()
+    lost.unlink()
+    subprocess.run(shlex.split(command), cwd=checkout.path, check=True, capture_output=True)
+    assert lost.read_bytes() == kept
+
+
+@of("cp")
+def test_cp(command, tmp_path):
+    (tmp_path / "shared").write_text("trained", encoding="utf-8")
+    (tmp_path / "run").symlink_to(tmp_path / "shared")
+    subprocess.run(["bash", "-c", command.replace("FILE", "run")], cwd=tmp_path, check=True)
+    assert not (tmp_path / "run").is_symlink()
+    assert (tmp_path / "run").read_text(encoding="utf-8") == "trained"
