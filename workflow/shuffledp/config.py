@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
 import itertools
 import math
 import re
@@ -526,7 +527,7 @@ def _where(path: Sequence[str], files: Sequence[str]) -> str:
 def _line(path: Sequence[str], name: str) -> int | None:
     """Return the line of a key or list item in a file, if the file has it."""
     try:
-        node = yaml.compose(Path(name).read_text(encoding="utf-8"))
+        node = _composed(Path(name).read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, UnicodeDecodeError):
         return None
     line = None
@@ -542,6 +543,12 @@ def _line(path: Sequence[str], name: str) -> int | None:
         else:
             return None
     return line
+
+
+@functools.cache
+def _composed(text: str) -> yaml.Node | None:
+    """The nodes of a YAML file, which know their lines."""
+    return yaml.compose(text)
 
 
 def _experiment(

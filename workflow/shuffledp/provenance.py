@@ -38,15 +38,23 @@ def _source(module: str) -> Path | None:
 def _imports(source: Path) -> set[str]:
     """Return the modules of this package that a file names in its import statements."""
     named: set[str] = set()
-    for node in ast.walk(ast.parse(source.read_bytes())):
+    for module, name in _import_statements(source.read_bytes()):
+        submodule = f"{module}.{name}" if name else module
+        named.add(submodule if name and _is_module(submodule) else module)
+    return {name for name in named if name != PACKAGE}
+
+
+# Keyed by content, and remembered, since hundreds of products depend on the same modules.
+@functools.cache
+def _import_statements(content: bytes) -> frozenset[tuple[str, str]]:
+    """Return what a file imports of this package: modules, and what it names inside of them."""
+    named: set[tuple[str, str]] = set()
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
-            named.update(alias.name for alias in node.names)
+            named.update((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                submodule = f"{node.module}.{alias.name}"
-                is_ours = node.module.split(".")[0] == PACKAGE
-                named.add(submodule if is_ours and _is_module(submodule) else node.module)
-    return {name for name in named if name.split(".")[0] == PACKAGE and name != PACKAGE}
+            named.update((node.module, alias.name) for alias in node.names)
+    return frozenset(entry for entry in named if entry[0].split(".")[0] == PACKAGE)
 
 
 def _is_module(name: str) -> bool:
@@ -73,6 +81,7 @@ def modules_behind(modules: Iterable[str]) -> list[str]:
     return sorted(found)
 
 
+@functools.cache
 def _code_only(source: bytes) -> bytes:
     """Return the lines of a Python file without comments, docstrings, blank lines and trailing spaces.
 
