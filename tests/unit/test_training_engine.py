@@ -331,8 +331,10 @@ def test_the_gaussian_limit_trains_as_the_sum_does():
 
 
 def test_every_path_is_timed():
-    table = benchmarks.time_training(clients=64, normals=1000)
-    assert (table[["seconds", "per_second"]] > 0).all(axis=None)
+    table = benchmarks.time_training(clients=64, normals=1000, scale=0.1)
+    assert (table[["seconds", "per_second", "of_limit"]] > 0).all(axis=None)
+    limits = table[table["measured"] == "limit"]
+    assert (limits["of_limit"] == 1).all()
     cpu = table[(table["device"] == "cpu") & (table["measured"] == "round")]
     assert cpu["name"].iloc[0] == benchmarks.PLAIN
     assert cpu["ratio"].iloc[0] == 1

@@ -1,7 +1,8 @@
-"""How long a round of CLDP-SGD takes on each path, against a plain forward and backward pass."""
+"""How long a round of CLDP-SGD takes on each path, against a plain pass and what the device can do."""
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 
@@ -10,15 +11,22 @@ import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
 from shuffledp.randomizers.clt import GaussianLimit
 from shuffledp.randomizers.registry import create as create_randomizer
-from shuffledp.training import cldp_sgd, gradients, models, synthetic
+from shuffledp.training import cldp_sgd, gradients, models, runs, synthetic
+from shuffledp.training.experiment import DIMENSIONS
 
+_MODEL = "mnist_cnn_16"
 _REPEATS = 3
 _CLIENTS = 2000
 _NORMALS = 2**22
 _RADIUS, _EPS0 = 0.01, 2.0
+# Numbers that are copied, and the side of matrices that are multiplied, to learn what a device can do.
+_COPIED = {"cpu": 2**25, "cuda": 2**28}
+_SIDE = {"cpu": 2048, "cuda": 8192}
+_FLOAT = 4  # bytes
 PLAIN = "plain forward and backward pass"
 # What a round does, by the name that the table has for it: randomiser, clip, and whether it is the limit.
 _PATHS = {
@@ -45,8 +53,24 @@ def _seconds(run: Callable[[], object], device: torch.device) -> float:
     return float(np.median(times[1:]))
 
 
+def _ceilings(device: torch.device, scale: float) -> tuple[float, float]:
+    """Return the seconds a byte takes that is copied (read and written), and an operation of a product."""
+    size, side = (int(sizes[device.type] * scale) for sizes in (_COPIED, _SIDE))
+    source, target = torch.rand(size, device=device), torch.empty(size, device=device)
+    left, right = torch.rand(2, side, side, device=device)
+    copied = _seconds(lambda: target.copy_(source), device) / (2 * _FLOAT * size)
+    return copied, _seconds(lambda: left @ right, device) / (2 * side**3)
+
+
+def _operations(run: Callable[[], object]) -> int:
+    """Return the floating-point operations of the matrix products and convolutions of a run."""
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return counter.get_total_flops()
+
+
 def _plain(images: Tensor, labels: Tensor) -> Callable[[], object]:
-    model = models.create("mnist_cnn_16", seed=0).to(images.device)
+    model = models.create(_MODEL, seed=0).to(images.device)
     parameters = list(model.parameters())
 
     def run() -> object:
@@ -56,7 +80,7 @@ def _plain(images: Tensor, labels: Tensor) -> Callable[[], object]:
 
 
 def _vmap(images: Tensor, labels: Tensor) -> Callable[[], object]:
-    source = gradients.Functional(models.create("mnist_cnn_16", seed=0).to(images.device))
+    source = gradients.Functional(models.create(_MODEL, seed=0).to(images.device))
 
     def run() -> None:
         for some, truth in zip(images.split(256), labels.split(256), strict=True):
@@ -68,7 +92,7 @@ def _vmap(images: Tensor, labels: Tensor) -> Callable[[], object]:
 def _round(
     images: Tensor, labels: Tensor, *, randomizer: str | None, clip: str, limit: bool
 ) -> Callable[[], object]:
-    model = models.create("mnist_cnn_16", seed=0)
+    model = models.create(_MODEL, seed=0)
     made = None
     if randomizer is not None:
         strength = {"noise_multiplier": 1.0} if randomizer == "gaussian" else {"eps0": _EPS0}
@@ -86,39 +110,62 @@ def _round(
     return lambda: run.round(0, rate=0.0)
 
 
-def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS) -> pd.DataFrame:
+def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS, scale: float = 1.0) -> pd.DataFrame:
     """Time a round of the network of 16 filters, and the drawing of normals, on the CPU and on a GPU if any.
 
     Args:
         clients: how many take part in a round, all that there are.
         normals: how many to draw at a time.
+        scale: of the copy and the matrix product that the device's limits are measured with.
 
     Returns:
-        Columns: measured (round or normals), name, device, seconds, per_second (rounds, or normals), and
-        ratio, the seconds over those of the first row of the same measurement and device: for rounds the
-        plain pass on the same batch.
+        Columns: measured (round, normals or limit), name, device, seconds, per_second (rounds, normals, bytes
+        or operations), ratio, the seconds over those of the first row of the same measurement and device (for
+        rounds the plain pass on the same batch), and of_limit: the least time that the device needs, over the
+        seconds. That is for the operations of the products and convolutions, a plain pass's at most, at the
+        rate of a large float32 product (without TF32), or for what must be read and written at least
+        (images, a message of each client where there are messages, the numbers drawn) at the speed of a
+        copy, whichever is longer; random numbers cost nothing in it.
     """
+    runs.device("auto")  # TF32 off
     made = synthetic.generate(train=clients, test=1)
     devices = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
     rows = []
     for device in map(torch.device, devices):
+        byte, operation = _ceilings(device, scale)
+        rows.append(("limit", "copy (bytes read and written)", device.type, byte, 1, 1.0))
+        rows.append(("limit", "float32 product (operations)", device.type, operation, 1, 1.0))
         images = torch.tensor(made["train_images"]).to(device).unsqueeze(1).to(torch.float32) / 255
         labels = torch.tensor(made["train_labels"]).to(device).to(torch.int64)
-        timed = {PLAIN: _plain(images, labels), "gradients by torch.func": _vmap(images, labels)}
+        timed = {
+            PLAIN: (_plain(images, labels), 0),
+            "gradients by torch.func": (_vmap(images, labels), clients),
+        }
         timed |= {
-            name: _round(images, labels, randomizer=randomizer, clip=clip, limit=limit)
+            name: (
+                _round(images, labels, randomizer=randomizer, clip=clip, limit=limit),
+                0 if randomizer is None else clients,
+            )
             for name, (randomizer, clip, limit) in _PATHS.items()
         }
-        for name, run in timed.items():
-            rows.append(("round", name, device.type, _seconds(run, device), 1))
+        whole = _operations(timed[PLAIN][0])
+        for name, (run, messages) in timed.items():
+            seconds = _seconds(run, device)
+            touched = images.nbytes + _FLOAT * messages * DIMENSIONS[_MODEL]
+            # convolutions in groups, as those of torch.func, are counted too high
+            least = max(byte * touched, operation * min(_operations(run), whole))
+            rows.append(("round", name, device.type, seconds, 1, least / seconds))
         generator = torch.Generator(device).manual_seed(0)
         block = torch.empty(normals, device=device)
         seconds = _seconds(lambda block=block, source=generator: block.normal_(generator=source), device)
-        rows.append(("normals", "torch (float32)", device.type, seconds, normals))
-    random = np.random.default_rng(0)
-    seconds = _seconds(lambda: random.standard_normal(normals, dtype=np.float32), torch.device("cpu"))
-    rows.append(("normals", "numpy (float32)", "cpu", seconds, normals))
-    table = pd.DataFrame(rows, columns=["measured", "name", "device", "seconds", "count"])
+        drawn = ("normals", "torch (float32)", device.type, seconds, normals)
+        rows.append((*drawn, byte * block.nbytes / seconds))
+        if device.type == "cpu":
+            draw = functools.partial(np.random.default_rng(0).standard_normal, normals, dtype=np.float32)
+            seconds = _seconds(draw, device)
+            drawn = ("normals", "numpy (float32)", device.type, seconds, normals)
+            rows.append((*drawn, byte * block.nbytes / seconds))
+    table = pd.DataFrame(rows, columns=["measured", "name", "device", "seconds", "count", "of_limit"])
     first = table.groupby(["measured", "device"], sort=False)["seconds"].transform("first")
     table = table.assign(per_second=table["count"] / table["seconds"], ratio=table["seconds"] / first)
-    return table.drop(columns="count")
+    return table[["measured", "name", "device", "seconds", "per_second", "ratio", "of_limit"]]
