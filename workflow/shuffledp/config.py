@@ -571,19 +571,15 @@ def _experiment(
 def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]) -> Sweep:
     setting.setdefault("choices", [])
     grid, at = setting["grid"], ["sweep", "grid"]
-    twice = [name for name, times in Counter(one["name"] for one in grid["randomizer"]).items() if times > 1]
-    if twice:
-        raise ValueError(
-            f"configuration: randomizer must name each randomiser once, got {twice[0]!r} twice "
-            f"(at {_where([*at, 'randomizer'], files)})"
-        )
-    for axis, spelt in (("eps0", "{:.10g}"), ("k", "{:.0f}")):
-        seen = Counter(spelt.format(value) for value in grid[axis])
+    axes = {"eps0": grid["eps0"], "k": grid["k"], "randomizer": [one["name"] for one in grid["randomizer"]]}
+    first = {axis: values[0] for axis, values in axes.items()}
+    for axis, values in axes.items():
+        seen = Counter(coordinates(**{**first, axis: value})[axis] for value in values)
         value, times = seen.most_common(1)[0]
         if times > 1:
             raise ValueError(
-                f"configuration: {axis} must name each value once, to ten digits, got {value} {times} times "
-                f"(at {_where([*at, axis], files)})"
+                f"configuration: {axis} must name each value once, numbers to ten digits, got {value} "
+                f"{times} times (at {_where([*at, axis], files)})"
             )
     cells = []
     for (row, eps0), (column, k), (layer, randomizer) in itertools.product(
