@@ -354,7 +354,7 @@ def test_a_mistake_is_one_error_that_says_where(load, tmp_path, old, new, key, w
 
 
 def test_values_that_paths_spell_alike_are_refused(load):
-    with pytest.raises(ValueError, match=r"eps0 must name each value once, numbers to ten digits, got 0\.5 2 times"):
+    with pytest.raises(ValueError, match=r"eps0 must name each value once, .* got 0\.5 2 times"):
         load(BASE.replace("      - 0.5\n      - 1\n", "      - 0.5\n      - 0.500000000001\n"))
 
 
