@@ -117,6 +117,9 @@ def test_it_goes_on_where_a_fixed_local_guarantee_has_used_up_delta():
         ({"delta": 0.999}, True),
         ({"delta": 1e-300}, False),
         ({"rate": 1e-12}, True),
+        ({"rate": 1e-300}, True),
+        ({"sigma": 1e-100}, False),
+        ({"sigma": 1e100}, True),
         ({"rate": 1 - 1e-12}, True),
     ],
 )
@@ -142,6 +145,7 @@ def test_a_mixture_of_mechanisms_that_do_nothing_costs_nothing():
     ("changes", "message"),
     [
         ({"sigma": 0}, "sigma must be a finite number > 0"),
+        ({"sigma": 1e-101}, r"sigma must lie in \[1e-100, 1e\+100\], got 1e-101"),
         ({"rate": 1}, "rate must lie in"),
         ({"n": 0}, "n must be"),
         ({"eps0": 1}, "is for shuffled-check-in with gaussian"),

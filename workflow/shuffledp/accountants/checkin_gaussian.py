@@ -24,15 +24,23 @@ from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 _ANALYSIS = "feldman2021"  # whose clones are proved for every randomiser
 _MOST_TOLD = 0.9  # of delta, spent on what all rounds disclose
 _GUARANTEES = 3  # tried for a number of rounds, each disclosing a quarter of the one before
+_SIGMAS = (1e-100, 1e100)  # squares of which are representable
 _LEAST_EPS0 = 1e-9  # below, a smaller local guarantee would gain nothing
 _ROUNDING = 1e-9  # of binomial probabilities, relative
+
+
+def _sigma(value: Any) -> float:
+    sigma = checks.positive("sigma", value)
+    if not _SIGMAS[0] <= sigma <= _SIGMAS[1]:
+        raise ValueError(f"sigma must lie in [{_SIGMAS[0]:g}, {_SIGMAS[1]:g}], got {value!r}")
+    return sigma
 
 
 def _checked(given: Mapping[str, Any]) -> systems.Setting:
     return {
         "n": checks.count("n", given["n"]),
         "rate": checks.probability("rate", given["rate"]),
-        "sigma": checks.positive("sigma", given["sigma"]),
+        "sigma": _sigma(given["sigma"]),
     }
 
 
@@ -41,7 +49,7 @@ SYSTEM = systems.enter(
         "shuffled-check-in",
         "gaussian",
         "rounds in which each of n clients takes part with probability rate, and records with Gaussian noise "
-        "of deviation sigma, over the largest distance of two records, are shuffled",
+        "of deviation sigma, over the largest distance of any two clients' records, are shuffled",
         ("n", "rate", "sigma"),
         "check-in-gaussian-pld",
         _checked,
@@ -63,7 +71,8 @@ _OF_THIS = {
     label="check-in of Gaussian reports, numerical",
     note=(
         "Each number of rounds has the local guarantee (eps0, delta0) of the noise that serves it best of "
-        "three, reported; a part of delta pays for what exceeds it."
+        "three, reported; a part of delta pays for what exceeds it. Where that eps0 is large, the bound "
+        "without a shuffler may be the smaller one: both hold."
     ),
     **_OF_THIS,
 )

@@ -61,7 +61,9 @@ def disclosure(*, n: int, rate: float, eps0: float, delta0: float, analysis: str
     """
     n, rate = checks.count("n", n), checks.probability("rate", rate)
     reports = 1 + (n - 1) * rate
-    return rate * approximate.disclosure(n=reports, eps0=eps0, delta0=delta0, analysis=analysis)
+    told = rate * approximate.disclosure(n=reports, eps0=eps0, delta0=delta0, analysis=analysis)
+    # a product of two tiny numbers must not become 0
+    return max(told, np.finfo(np.float64).tiny) if delta0 > 0 else told
 
 
 class ShufflingConversion:

@@ -15,8 +15,10 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
 
     The shuffle is dominated by the clones pair of n reports of eps0-LDP randomisers, but that with this
     probability the data set is told. It is (e^eps0 + 1) t, where t bounds the total variation from a shuffle
-    to which the clones apply; the divergence H of the pair at a is at most (e^eps0 - a)/(e^eps0 + 1), hence
-    x + (1 - x) H >= H + (1 + a) t for x = (e^eps0 + 1) t, and beyond e^eps0 it is at most delta0 <= x.
+    to which the clones apply. For a between e^-eps0 and e^eps0, the divergence H of the pair at a is at most
+    (e^eps0 - a)/(e^eps0 + 1), hence x + (1 - x) H >= H + (1 + a) t for x = (e^eps0 + 1) t. Beyond e^eps0 the
+    divergence of the shuffle is at most delta0 <= x; below e^-eps0 it is 1 - a + a times that of the other
+    direction at 1/a, at most 1 - a + a delta0, and x + (1 - x) H >= 1 - a + a x.
 
     The two reports of the client are within s = delta0/(e^eps0 + 1) of reports P, Q of eps0-LDP (what exceeds
     e^eps0 times the other is shared out between them). A report R of another client lacks at most
