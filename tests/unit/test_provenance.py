@@ -501,6 +501,24 @@ def test_catalogue_counts_what_was_kept_made_and_left(three):
     assert catalogue.summary() == "results: 0 taken from the cache, 3 made now"
 
 
+def test_a_process_that_works_for_another_takes_its_word(three, monkeypatch):
+    first = provenance.Catalogue("requests")
+    for product in three[:2]:
+        first.add("results", product)
+    make(three[1])
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("requests").iterdir()}
+    looked = []
+    monkeypatch.setattr(
+        provenance.Product, "is_current", lambda product: looked.append(product.record) or True
+    )
+    second = provenance.Catalogue("requests", staged=True)
+    for product in three:
+        second.add("results", product)
+    assert [second.is_current(f"{name}.csv") for name in "ab"] == [True, False], "as it was found"
+    assert looked == ["c.json"], "what the other has not staged"
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in before} == before
+
+
 def test_catalogue_counts_by_kind(three):
     catalogue = provenance.Catalogue("requests")
     for kind, product in zip(["results", "figures", "results"], three, strict=True):

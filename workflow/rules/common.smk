@@ -36,7 +36,8 @@ if CACHE:
         ) from None
     os.environ.update(SNAKEMAKE_OUTPUT_CACHE=str(shared))
 
-CATALOGUE = provenance.Catalogue(".snakemake/requests")
+# A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
+CATALOGUE = provenance.Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
 for curve in SETTINGS.curves:
     CATALOGUE.add("results", curve.product(RESULTS))
 for experiment in SETTINGS.experiments:

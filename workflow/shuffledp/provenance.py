@@ -27,6 +27,7 @@ from typing import Any
 from shuffledp import files
 
 PACKAGE = "shuffledp"
+_CURRENT = 1  # when the request of a current product is dated: seconds after the beginning of time
 _REQUESTED = ("parameters", "modules", "without", "code")
 
 
@@ -221,7 +222,7 @@ def stage(product: Product, folder: Path | str, *, current: bool | None = None) 
         files.write_json(path, content)
     if current is None:
         current = product.is_current()
-    os.utime(path, (1, 1) if current else None)
+    os.utime(path, (_CURRENT, _CURRENT) if current else None)
     return str(path)
 
 
@@ -278,10 +279,17 @@ def _git_state() -> dict[str, Any] | None:
 
 
 class Catalogue:
-    """All products of a workflow run: stages their requests, knows which are current, and counts."""
+    """All products of a workflow run: stages their requests, knows which are current, and counts.
 
-    def __init__(self, folder: Path | str) -> None:
+    Args:
+        folder: where requests are kept.
+        staged: whether this process works for another one that has staged the same products, and whose word
+            is taken for which are current; what it has not staged is.
+    """
+
+    def __init__(self, folder: Path | str, *, staged: bool = False) -> None:
         self.folder = str(folder)
+        self._staged = staged
         self._made: set[str] = set()
         self._current: set[str] = set()
         self._entries: list[tuple[str, Product, int | None]] = []
@@ -291,9 +299,13 @@ class Catalogue:
 
         A product that reads others is current only if they are; they must have been added before.
         """
-        stale_inputs = [path for path in product.inputs if path in self._made and not self.is_current(path)]
-        current = not stale_inputs and product.is_current()
-        stage(product, self.folder, current=current)
+        request = Path(self.folder) / product.record
+        if self._staged and request.exists():
+            current = request.stat().st_mtime == _CURRENT
+        else:
+            current = all(self.is_current(path) for path in product.inputs if path in self._made)
+            current = current and product.is_current()
+            stage(product, self.folder, current=current)
         self._made.update(product.outputs)
         if current:
             self._current.update(product.outputs)
