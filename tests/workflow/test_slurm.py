@@ -98,7 +98,7 @@ def seconds_trained(clone):
 
 
 def end(clone, process):
-    status = process.wait(timeout=TIMEOUT)
+    status = process.wait(timeout=4 * TIMEOUT)
     return Run(status, said(clone).read_text(encoding="utf-8"), "")
 
 
