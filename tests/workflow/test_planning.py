@@ -61,6 +61,8 @@ def test_an_edit_of_code_plans_the_curves_behind_it_and_what_follows(clone):
         for path in (clone.path / "results").rglob("girgis2021ccs-wang2019*.csv")
     }
     assert len(curves) == 12, "two accountants in three panels of two figures"
+    # what the conversions of liew2022 make, which rest on it too
+    curves |= {f"results/liew2022/fig3b_epsilon/{panel}/privacy_utility.csv" for panel in "abc"}
     expected = curves | {name.removesuffix(".csv") + ".json" for name in curves}
     for record, content in made_from(clone, curves).items():
         expected |= with_record(record, content)
