@@ -188,6 +188,7 @@ def test_kills_at_random_moments_leave_no_trace(whole, tmp_path, log):
         try:
             status = process.wait(timeout=after)
             assert status == 0, (tmp_path / "log").read_text()
+            settle(whole)
             assert content(clone) == expected
             fresh(clone)
         except subprocess.TimeoutExpired:
