@@ -13,6 +13,8 @@ from shuffledp.randomizers.clt import GaussianLimit  # noqa: E402
 RADIUS = 0.5
 DRAWS = 40_000
 SIGMAS = 5.0  # of the sampling error; one in two million per comparison
+GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch can use")
+DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
 STRENGTH = {name: {"eps0": 1.0} for name in registry.PURE} | {"gaussian": {"noise_multiplier": 2.0}}
 
 
@@ -40,10 +42,12 @@ def close(samples, expected):
 @pytest.mark.parametrize("name", registry.NAMES)
 @pytest.mark.parametrize("dimension", [2, 5, 16])
 @pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
-def test_mean_and_second_moment(name, dimension, share):
+@pytest.mark.parametrize("device", DEVICES)
+def test_mean_and_second_moment(name, dimension, share, device):
     randomizer = make(name, dimension)
     x = vector(randomizer, share)
-    sent = randomizer.randomize(x.expand(DRAWS, -1).contiguous(), generator=generator()).double()
+    source = torch.Generator(device).manual_seed(0)
+    sent = randomizer.randomize(x.expand(DRAWS, -1).contiguous().to(device), generator=source).double().cpu()
     assert close(sent, x[0].double())
     spread = (sent - x).square().sum(1)
     saved = 0.0 if name == "gaussian" else float(x.square().sum())

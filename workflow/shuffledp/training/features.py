@@ -82,10 +82,11 @@ def _computed(experiment: Experiment, root: Path | str | None, stem: Path) -> Ar
     data = _images(experiment, root)
     train, test = colour_images.floats(data.train_images), colour_images.floats(data.test_images)
     labels = data.train_labels
-    minutes = costs.feature_minutes(experiment)
     log.info(
         "computing features %s of %s, some %g minutes of one CPU core",
-        *(experiment.features, experiment.data, minutes),
+        experiment.features,
+        experiment.data,
+        costs.feature_minutes(experiment),
     )
     if experiment.features == "scattering":
         extras.need("kymatio", extra="scattering")

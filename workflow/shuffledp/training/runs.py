@@ -204,6 +204,11 @@ def _excess(experiment: Experiment, data: Data) -> convex.ExcessRisk:
     return convex.ExcessRisk(data.train_images, data.train_labels, **ball)
 
 
+def identity(request: Mapping[str, Any], on: torch.device) -> str:
+    """Return what tells the checkpoints of a request on a device from those of any other."""
+    return f"{request['code']} {on.type} {request['parameters']}"
+
+
 def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | None:
     """Return a checkpoint's content, or None if there is none of this run."""
     if checkpoint is None:
@@ -244,7 +249,7 @@ def make(
         seed=seed,
         data=load(experiment, root=root, on=on) if data is None else data,
         checkpoint=checkpoint,
-        identity=f"{request['code']} {on.type} {request['parameters']}",
+        identity=identity(request, on),
         report=report,
     )
     (output,) = request["outputs"]

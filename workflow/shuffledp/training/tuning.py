@@ -92,11 +92,10 @@ def make(
     begun = time.perf_counter()
     data = runs.load(grid.experiment, root=root, on=on)
     costs.announce(f"tuning {grid.experiment.name}", grid.tries)
-    request = product.request()
     checkpoints = [
         jobs.checkpoint_of(product.outputs[0], f"-{number}.pt") for number in range(len(grid.tries))
     ]
-    identity = f"{request['code']} {on.type} {request['parameters']}"
+    identity = runs.identity(product.request(), on)
     rows = tune(grid, data=data, checkpoints=checkpoints, identity=identity, say=say)
     tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
     environment = provenance.environment(packages=runs.PACKAGES, seconds=time.perf_counter() - begun)
