@@ -116,6 +116,10 @@ class Clone:
         found = {path for pattern in patterns for path in self.path.glob(pattern) if path.name[0] != "."}
         return {str(path.relative_to(self.path)): path.read_bytes() for path in found if path.is_file()}
 
+    def checkpoints(self):
+        """Return those that are whole: what a kill leaves of another has a hidden name."""
+        return list((self.path / "resources/checkpoints").glob("[!.]*.pt"))
+
     def leftovers(self):
         """Return temporary files among results and figures."""
         return [

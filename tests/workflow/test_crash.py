@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,13 +99,18 @@ def content(clone):
 RESUMING = "shuffledp.recovery"
 
 
-def checkpoints(clone):
-    return list((clone.path / "resources/checkpoints").glob("*.pt"))
-
-
 def to_resume(clone, arguments):
     """What the documented command is given: nothing, or these if a run did not get as far as to be noted."""
     return () if (clone.path / ".snakemake/run.json").exists() else arguments
+
+
+def is_snakemake(process):
+    """Whether a process is Snakemake and no job's; one that has ended meanwhile is neither."""
+    try:
+        words = process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
+    return "snakemake" in words and "--mode" not in words
 
 
 def kill(process, everything):
@@ -115,10 +121,10 @@ def kill(process, everything):
         return
     first = psutil.Process(process.pid)
     first.suspend()  # so that it starts nothing more meanwhile
-    family = [one for one in first.children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
-    chosen = [one for one in family if "snakemake" in one.cmdline() and "--mode" not in one.cmdline()]
+    chosen = [one for one in first.children(recursive=True) if is_snakemake(one)]
     for one in (first, *chosen):
-        one.kill()
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
     process.wait()
     psutil.wait_procs(chosen, timeout=TIMEOUT)
 
@@ -183,7 +189,7 @@ def test_kills_at_random_moments_leave_no_trace(whole, tmp_path, log):
         after = chance.uniform(0.1 * whole.longest, whole.longest) * span
         if whole.trains and killed % 4 == 3:
             after = chance.uniform(0.0, 0.1) * span
-            while not checkpoints(clone) and process.poll() is None:
+            while not clone.checkpoints() and process.poll() is None:
                 time.sleep(0.05)
         try:
             status = process.wait(timeout=after)
@@ -192,7 +198,7 @@ def test_kills_at_random_moments_leave_no_trace(whole, tmp_path, log):
             assert content(clone) == expected
             fresh(clone)
         except subprocess.TimeoutExpired:
-            went_on += bool(checkpoints(clone))
+            went_on += bool(clone.checkpoints())
             kill(process, everything=chance.random() < 0.5)
             killed += 1
     run = clone.run_module(RESUMING, *to_resume(clone, arguments))

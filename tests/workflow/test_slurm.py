@@ -83,17 +83,12 @@ def kill(process):
         process.wait()
 
 
-def checkpoints(clone):
-    """Those that are whole: what a kill leaves of another has a hidden name."""
-    return list((clone.path / "resources/checkpoints").glob("[!.]*.pt"))
-
-
 def seconds_trained(clone):
     """When each epoch that is in the checkpoint had ended, as its run counts."""
     pytest.importorskip("torch")
     from shuffledp.training import checkpoints as saved
 
-    (path,) = checkpoints(clone)
+    (path,) = clone.checkpoints()
     return [row["seconds"] for row in saved.load(path, keys=("history",))["history"]]
 
 
@@ -149,7 +144,7 @@ def mishaps(slurm_is_up, clones):
         (clone.path / "long.yaml").write_text(text, encoding="utf-8")
         begun[name] = clone, start(clone, *COMMANDS[name])
     clone, _ = begun["CANCELLED"]
-    while not checkpoints(clone):
+    while not clone.checkpoints():
         time.sleep(0.5)
     cluster.call("scancel", running(clone, "train")["id"])
     yield begun
