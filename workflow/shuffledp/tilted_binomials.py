@@ -31,6 +31,7 @@ _WIDER = 11.0
 _PIECE = 2**17  # pairs of a part and an eps, or values, that are looked at together
 # Outcomes that are listed one by one, of all parts or, whatever their number, of each.
 _LISTED, _LISTED_OF_EACH = 2**20, 2**10
+_MOST_VALUES = 2**22  # of a binomial number, that are listed one by one
 _LARGEST_EPS = 700.0  # beyond, where e^eps may overflow, the divergence at this eps serves
 
 
@@ -47,6 +48,8 @@ class TiltedBinomials:
         nats: how far below the rest an outcome is left out.
         bound: "upper" or "lower": where there are millions of outcomes, neighbours are merged on that side
             when they are listed; "exact": they are not.
+        largest_losses: log((1 + b)/(1 - b)) of the parts where they are known exactly; else they are computed
+            from the tilts and gaps, and rounded to the side of the bound.
     """
 
     weights: FloatArray
@@ -56,6 +59,7 @@ class TiltedBinomials:
     lost: float
     nats: float = numerics.NEGLIGIBLE
     bound: Bound = "exact"
+    largest_losses: FloatArray | None = None
 
     def hockey_stick(self, eps: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return H_{e^eps}(P||Q) at each of ``eps`` (one-dimensional), and a bound on its rounding error."""
@@ -71,38 +75,42 @@ class TiltedBinomials:
         error += np.where(np.abs(eps) > _LARGEST_EPS, value, 0.0)  # which lies between that and 0
         mirrored = -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * value
         negative = eps < 0
-        return np.where(negative, mirrored, value), np.where(negative, error + 4 * numerics.EPSILON, error)
+        mirrored_error = np.exp(np.minimum(eps, 0.0)) * error + 8 * numerics.EPSILON * mirrored
+        return np.where(negative, mirrored, value), np.where(negative, mirrored_error, error)
 
     def _piece(self, eps: FloatArray, parts: slice) -> tuple[FloatArray, FloatArray]:
         """What some parts add to the divergence at each eps >= 0, and to the bound on its rounding error.
 
-        With m the least a for which P exceeds e^eps Q, a part contributes
-        (1 + e^eps) (b m/N pmf(m) - tanh(eps/2) P[a >= m]), or the same ordered by powers of e^eps where that
-        is large; negative eps follow from the symmetry.
+        With m the least a for which P exceeds e^eps Q, and L the largest loss, a part contributes
+        (1 + b)(1 - e^(eps - L)) m/N pmf(m) - (e^eps - 1) (P[a >= m] - m/N pmf(m)) for fair coins a. Next to
+        L, where both are tiny, neither loses its digits. Negative eps follow from the symmetry.
         """
         size = eps[:, None]
-        n, weights = np.maximum(self.counts[parts], 1.0), self.weights[parts]
-        tilt, gap = self.tilts[parts], self.gaps[parts]
+        n, weights, tilt = np.maximum(self.counts[parts], 1.0), self.weights[parts], self.tilts[parts]
+        below = -np.expm1(np.minimum(size - self._largest_losses(parts), 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             # 1 - tanh(eps/2)/b, of which the share of coins on the other side may be half
-            slack = np.where(tilt > 0, (2 * special.expit(-size) - gap) / tilt, -1.0)
+            slack = np.where(tilt > 0, special.expit(-size) * below * (1 + tilt) / tilt, 0.0)
         reached = (slack > 0) & (self.counts[parts] >= 1)
-        m = np.clip(n - np.ceil(n * np.maximum(slack, 0.0) / 2) + 1, 1, n)
+        m = np.clip(n - np.ceil(n * np.minimum(slack, 1.0) / 2) + 1, 1, n)
         pmf = np.exp(numerics.log_binomial_pmf(m, n, _LOG_HALF, _LOG_HALF))
         beyond = np.where(m < n, special.betainc(m + 1, np.maximum(n - m, 1.0), 0.5), 0.0)
-        point, tail = m / n * pmf, pmf + beyond
-        growth = np.exp(size)
-        small = (1 + growth) * (tilt * point - np.tanh(size / 2) * tail)
-        # tail - point, written so that nothing cancels where both hardly differ
-        apart = (n - m) / n * pmf + beyond
-        large = (tilt * point + tail) - growth * (apart + gap * point)
-        value = np.where(reached, np.maximum(np.where(size < 1, small, large), 0.0), 0.0)
-        sizes = np.where(
-            size < 1,
-            (1 + growth) * (tilt * point + tail),
-            growth * (apart + gap * point) + tilt * point + tail,
-        )
-        return value @ weights, (np.where(reached, sizes, 0.0) @ weights) * 64 * numerics.EPSILON
+        first, growth = (1 + tilt) * below * (m / n * pmf), np.expm1(size)
+        second = growth * ((n - m) / n * pmf + beyond)
+        value = np.where(reached, np.maximum(first - second, 0.0), 0.0)
+        # the incomplete beta function knows where m is among n coins to the digits of n
+        distance = np.abs(2 * m - n)
+        error = (64 + 4 * distance * distance / n) * (first + second)
+        error += (2 * distance + 4 * np.sqrt(n)) * growth * beyond
+        return value @ weights, (np.where(reached, error, 0.0) @ weights) * numerics.EPSILON
+
+    def _largest_losses(self, parts: slice) -> FloatArray:
+        """The losses log((1 + b)/(1 - b)), from which on parts contribute nothing, on the bound's side."""
+        if self.largest_losses is not None:
+            return self.largest_losses[parts]
+        with np.errstate(divide="ignore"):
+            losses = np.log1p(2 * self.tilts[parts] / self.gaps[parts])
+        return losses * (1 + {"upper": 8, "exact": 0, "lower": -8}[self.bound] * numerics.EPSILON)
 
     def reach(self) -> FloatArray:
         """Return how far from N/2 each part is looked at."""
@@ -129,7 +137,10 @@ class TiltedBinomials:
         def log_pmf(a: FloatArray, some: slice) -> FloatArray:
             return numerics.log_binomial_pmf(a, n[part[some], None], _LOG_HALF, _LOG_HALF)
 
-        coin, within = numerics.cell_sums(log_pmf, first, last)
+        # the slope of the logarithms at the end of what is listed
+        slope = 4 * float(np.max(reach / np.maximum(n, 1.0)))
+        group = numerics.group_size(slope)
+        coin, within = numerics.cell_sums(log_pmf, first, last, group=group)
         coin = np.exp(coin, out=coin)
         coin *= (self.weights / np.bincount(part, weights=coin))[part]
         if (width > 1).any() and self.bound == "upper":
@@ -167,7 +178,11 @@ def binomial_blocks(
 ) -> Blocks:
     """Return a binomial law in blocks at most ``relative_width`` of their values wide (0: single values).
 
-    Values so many nats below the most probable one are left out.
+    Values so many nats below the most probable one are left out. Where there are millions, neighbours
+    within a block are summed by their middle.
+
+    Raises:
+        ValueError: single values are asked for, and they are too many.
     """
     if trials == 0:
         return Blocks(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
@@ -177,16 +192,32 @@ def binomial_blocks(
 
     first, last = numerics.concave_window(log_pmf, 0, trials, nats=nats)
     width, size = max(1, int(relative_width * first)), last - first + 1
+    slope = math.sqrt(2 * nats / trials) * math.exp(-(log_p + log_q) / 2)  # at the ends of the window
+    group = min(numerics.group_size(slope), width)
+    width -= width % group
+    if size // width > _MOST_VALUES:
+        raise ValueError(
+            f"the number of values of a binomial law of {trials} trials must be at most {_MOST_VALUES} where "
+            f"each is listed, got {size}; choose fewer clients, or a bound that merges them"
+        )
     starts = np.arange(0, size, width)
     # blocks in pieces, which fit into memory, and then together
-    edges = np.unique(np.concatenate([starts, np.arange(0, size, _PIECE)]))
+    edges = np.unique(np.concatenate([starts, np.arange(0, size, _PIECE * group)]))
     mass, moment = [], []
-    for start in range(0, size, _PIECE):
-        offset = np.arange(start, min(start + _PIECE, size))
-        pmf = np.exp(log_pmf((first + offset).astype(np.float64)))
-        inner = edges[slice(*np.searchsorted(edges, [start, start + _PIECE]))] - start
-        mass.append(np.add.reduceat(pmf, inner))
-        moment.append(np.add.reduceat(pmf * (offset % width), inner))
+    for start in range(0, size, _PIECE * group):
+        offset = np.arange(start, min(start + _PIECE * group, size), group)
+        place = offset % width
+        if group > 1:
+            counts = np.minimum(size - offset, group).astype(np.float64)
+            middle = (first + offset) + (counts - 1) / 2
+            logs, more, shift = numerics.group_sums(log_pmf, middle, counts)
+            pmf = np.exp(logs) * counts * (1 + more)
+            place = place + (counts - 1) / 2 + shift
+        else:
+            pmf = np.exp(log_pmf((first + offset).astype(np.float64)))
+        inner = edges[slice(*np.searchsorted(edges, [start, start + _PIECE * group]))] - start
+        mass.append(np.add.reduceat(pmf, inner // group))
+        moment.append(np.add.reduceat(pmf * place, inner // group))
     whole = np.searchsorted(edges, starts)
     weights = np.add.reduceat(np.concatenate(mass), whole)
     low, high = (first + starts).astype(np.float64), np.minimum(first + starts + width - 1.0, last)

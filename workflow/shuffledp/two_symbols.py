@@ -9,7 +9,7 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
 
-_LISTED = 2**20  # numbers of ones that are looked at one by one
+_LISTED = 2**17  # numbers of ones that are looked at one by one
 
 # of numbers of ones m, or cells of them: mean m, log of the probability, log |u(m)| and sign of u(m)
 Terms = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -19,7 +19,7 @@ class TwoSymbols:
     """The number of ones m ~ Bin(k, p) among k reports of 0, and the likelihood ratio 1 + u(m) of one
     client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k.
 
-    From k of some 1e10 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
+    From k of some 1e8 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
 
     def __init__(self, n: int, k: int, eps0: float) -> None:
         self.k, self.eps0, self.gamma = k, eps0, k / n
@@ -45,10 +45,20 @@ class TwoSymbols:
         width = math.ceil((high - low + 1) / _LISTED)
         first = np.arange(low, high + 1, width, dtype=np.float64)
         last = np.minimum(first + width - 1, high)
-        log_mass, within = numerics.cell_sums(lambda m, _: self.log_pmf(m), first, last)
+        log_mass, within = numerics.cell_sums(
+            lambda m, _: self.log_pmf(m), first, last, group=self._group(low, high)
+        )
         # u is linear in m, so that its mean over a cell is its value at the mean
         m = first + within
         return m, log_mass, *self.log_and_sign(m)
+
+    def _group(self, low: int, high: int) -> int:
+        """How many neighbouring m may be summed by their middle: the law is steepest at its ends."""
+        apart = max((high - low) // 1000, 1)
+        if apart == 1:
+            return 1
+        ends = self.log_pmf(np.array([low, low + apart, high - apart, high], dtype=np.float64))
+        return numerics.group_size(float(np.abs(np.diff(ends)[::2]).max()) / apart)
 
     def _log_tilted(self, order: float, m: FloatArray) -> FloatArray:
         """log of P(m) (1 + u(m))^order, concave in m."""

@@ -70,7 +70,9 @@ def clones_pair(
     blocks = binomial_blocks(n - 1, log_p, log_q, relative_width=width, nats=nats)
     clones = blocks.high if bound == "lower" else blocks.low
     ones = np.ones(clones.shape)
-    return TiltedBinomials(blocks.weights, clones + 1, tilt * ones, gap * ones, blocks.lost, nats, bound)
+    return TiltedBinomials(
+        blocks.weights, clones + 1, tilt * ones, gap * ones, blocks.lost, nats, bound, eps0 * ones
+    )
 
 
 def clones(
