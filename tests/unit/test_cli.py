@@ -643,7 +643,9 @@ def test_numerics_that_give_up_are_named(monkeypatch):
 
     fields = {"citation": "here", "theorem": "none", "label": "-", "needs": ("any",), "note": "-"}
     registry.register(name="broken", kind="upper", **fields)(give_up)
-    line = refusal("epsilon", *words(EPSILON), expect=1)
+    # the others have their rows
+    assert "broken cannot answer: no epsilon could be certified" in run("epsilon", *words(EPSILON)).stdout
+    line = refusal("epsilon", *words(EPSILON), "--accountant", "broken", expect=1)
     assert line == "Error: broken: no epsilon could be certified; choose another by --accountant"
     assert "could be certified" in refusal("delta", *words(DELTA), "--accountant", "broken", expect=1)
 

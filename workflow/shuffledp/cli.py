@@ -205,11 +205,19 @@ def epsilon(
 
     listed = accountants.names(protocol=system.protocol, mechanism=system.mechanism)
     entries = [accountants.get(name) for name in (listed if accountant is None else [accountant])]
-    rows = [(entry, _details(entry, setting)) for entry in entries]
+    refused: list[accountants.Refusal] = []
+    if accountant is None:
+        # one accountant that cannot answer does not take the table down
+        answers, refused = accountants.attempts(entries, **setting)
+        rows = [(entry, {name: float(value) for name, value in row.items()}) for entry, row in answers]
+    else:
+        rows = [(entry, _details(entry, setting)) for entry in entries]
     rows.sort(key=lambda row: _tightest_first(row[0], row[1]["epsilon"]))
     bracket = _bracket(rows) if accountant is None else None
     if as_json:
         found = [{**_described(entry), "epsilon": row["epsilon"], "details": row} for entry, row in rows]
+        for name, reason in refused:
+            found.append({**_described(accountants.get(name)), "epsilon": None, "refused": reason})
         _print_json({"setting": setting, "accountants": found, "bracket": bracket})
         return
     typer.echo(_in_words(setting))
@@ -226,6 +234,8 @@ def epsilon(
             for entry, row in rows
         ],
     )
+    for name, reason in refused:
+        typer.echo(f"{name} cannot answer: {reason}")
     if bracket:
         low, high = rounding.shown(bracket["lower"], "lower"), rounding.shown(bracket["upper"], "upper")
         ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""

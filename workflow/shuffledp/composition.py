@@ -36,7 +36,7 @@ def subsample(*, eps: ArrayLike, delta: ArrayLike, gamma: float) -> ApproximateD
         gamma: sampling rate, in (0, 1].
 
     Returns:
-        (log(1 + gamma (e^eps - 1)), gamma delta): tight for substitution of one record over all
+        (log(1 + gamma (e^eps - 1)), gamma delta), rounded up: tight for substitution of one record over all
         mechanisms with the given guarantee, and evaluated without cancellation or overflow.
 
     Raises:
@@ -45,10 +45,14 @@ def subsample(*, eps: ArrayLike, delta: ArrayLike, gamma: float) -> ApproximateD
     epsilon = checks.reals("eps", eps, at_least=0.0)
     deltas = checks.probabilities("delta", delta, zero=True, one=True)
     gamma = checks.probability("gamma", gamma, one=True)
-    with np.errstate(divide="ignore"):
-        large = np.logaddexp(np.log1p(-gamma), np.log(gamma) + epsilon)
-    amplified = np.where(epsilon > 1.0, large, np.log1p(gamma * np.expm1(np.minimum(epsilon, 1.0))))
-    return ApproximateDP(checks.like_input(amplified), checks.like_input(gamma * deltas))
+    if gamma == 1:
+        return ApproximateDP(checks.like_input(epsilon), checks.like_input(deltas))
+    huge = np.logaddexp(math.log1p(-gamma), math.log(gamma) + epsilon)
+    amplified = np.where(epsilon > 700.0, huge, np.log1p(gamma * np.expm1(np.minimum(epsilon, 700.0))))
+    return ApproximateDP(
+        checks.like_input(np.minimum(amplified * (1 + 8 * numerics.EPSILON), epsilon)),
+        checks.like_input(np.minimum(gamma * deltas * (1 + 2 * numerics.EPSILON), deltas)),
+    )
 
 
 def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) -> float | FloatArray:
@@ -60,14 +64,17 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
         total_delta: in [0, 1).
 
     Returns:
-        The solution of 1 - total_delta = (1 - delta)^rounds (1 - remaining); negative if the rounds use up
-        more than there is.
+        The solution of 1 - total_delta = (1 - delta)^rounds (1 - remaining), rounded down; negative if the
+        rounds use up more than there is.
     """
     deltas = checks.probabilities("delta", delta, zero=True)
     counts = checks.counts("rounds", rounds)
     total = checks.probability("total_delta", total_delta, zero=True)
+    allowed, each = np.log1p(-total), np.log1p(-deltas)
+    # one round may use all that there is; more of them are not seen to leave less than rounding leaves
+    rounding = np.where(counts > 1, 4 * numerics.EPSILON * np.maximum(-allowed, -counts * each), 0.0)
     # however much the rounds use up beyond what there is, it is too much
-    log_used = np.minimum(np.log1p(-total) - counts * np.log1p(-deltas), 700.0)
+    log_used = np.minimum(allowed - counts * each + rounding, 700.0)
     return checks.like_input(-np.expm1(log_used))
 
 

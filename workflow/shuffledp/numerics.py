@@ -30,6 +30,7 @@ NEGLIGIBLE = 60.0  # nats below the largest term at which a sum is cut off (1e-2
 _CROSSING_WIDTH = 2.0**-40  # of a bracket over its upper end
 _CROSSING_STEPS = 150  # enough for bisections alone
 _PIECE = 2**17  # terms that are looked at together
+_SMALLEST_LOG = -667.0  # of a probability whose reciprocal is multiplied by numbers of trials
 _SMOOTH = 3e-3  # change of a logarithm within a group of terms that are summed by their middle
 _LEAST_GROUP = 9  # terms in a group, for which there are three evaluations
 _FULL_SUM = 2048  # up to so many terms, summing all costs less than looking for the window
@@ -96,8 +97,9 @@ def log_binomial_pmf(m: FloatArray, k: FloatArray | float, log_p: float, log_q: 
     inner = np.clip(m, 1.0, last)
     rest = np.maximum(k - inner, 1.0)
     trials = np.maximum(k, 1.0)
-    if math.exp(log_p) < 1e-290:
-        value = log_binomial(float(k), inner) + inner * log_p + rest * log_q
+    if min(log_p, log_q) < _SMALLEST_LOG:
+        rarer = inner if log_p < log_q else rest
+        value = log_binomial(float(k), rarer) + inner * log_p + rest * log_q
     else:
         value = (
             0.5 * np.log(trials / (2 * math.pi * inner * rest))

@@ -25,6 +25,8 @@ from shuffledp.accountants import (
 from shuffledp.accountants.registry import (
     Accountant,
     Bracket,
+    Refusal,
+    attempts,
     bracket,
     epsilon,
     get,
@@ -36,7 +38,9 @@ from shuffledp.accountants.registry import (
 __all__ = [
     "Accountant",
     "Bracket",
+    "Refusal",
     "approximate",
+    "attempts",
     "bracket",
     "checkin",
     "checkin_gaussian",

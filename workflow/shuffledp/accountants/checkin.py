@@ -13,7 +13,7 @@ from shuffledp.accountants import losses, renyi, systems
 from shuffledp.accountants.registry import DECOMPOSES, Columns, register
 from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
-from shuffledp.composition import kairouz2015, subsample
+from shuffledp.composition import ApproximateDP, kairouz2015, subsample
 from shuffledp.pld.outcomes import merge_to_lattice
 
 
@@ -119,7 +119,9 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
         for share in losses.SHARES:  # for rounds with too many reports
             failure = share * delta / max(count, 1.0)
             most = liew2022.most_check_ins(n=n, rate=rate, delta=failure)
-            one = subsample(eps=eps0, delta=delta0, gamma=most / n)
+            # nobody reports, as a rule
+            silent = ApproximateDP(0.0, 0.0)
+            one = subsample(eps=eps0, delta=delta0, gamma=most / n) if most else silent
             composed = kairouz2015(
                 eps=one.eps, delta=min(one.delta + failure, 1 - 1e-16), rounds=count, total_delta=delta
             )

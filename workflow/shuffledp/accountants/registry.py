@@ -6,7 +6,7 @@ This module knows no accountant; each module of ``shuffledp.accountants`` regist
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -21,6 +21,8 @@ from shuffledp.composition import subsample
 Kind = Literal["upper", "lower", "estimate"]
 Scope = Literal["epsilon", "renyi", "clones"]
 Columns = dict[str, FloatArray]
+
+_PURE_ROUNDING = 16 * numerics.EPSILON  # of what ``System.pure`` says, and of its product with the rounds
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,15 @@ class Accountant:
         else:
             columns = dict(self.compute(**checked, rounds=flat, delta=delta))
         own = columns.pop("epsilon")
-        outward = 8 * numerics.EPSILON * (-1 if self.kind == "lower" else 1)
         # no rounds cost nothing, even where a round has no pure DP
-        cap = np.zeros(flat.shape)
-        np.multiply(flat, self.system.pure(checked) * (1 + outward), out=cap, where=flat > 0)
+        pure = np.zeros(flat.shape)
+        np.multiply(flat, self.system.pure(checked), out=pure, where=flat > 0)
+        if self.kind == "lower":
+            cap = pure * (1 - _PURE_ROUNDING)
+        else:
+            cap = pure * (1 + _PURE_ROUNDING)
+            # what ends at pure DP may have been rounded to the nearest
+            own = np.where((own >= pure * (1 - _PURE_ROUNDING)) & (own < cap), cap, own)
         columns = {"epsilon": np.minimum(own, cap), "theorem_epsilon": own, **columns}
         return {key: checks.like_input(column.reshape(counts.shape)) for key, column in columns.items()}
 
@@ -197,6 +204,45 @@ def needs_decomposition(entry: Accountant) -> bool:
     return DECOMPOSES in entry.needs
 
 
+class Refusal(NamedTuple):
+    """What ``attempts`` has of an accountant that cannot answer.
+
+    Attributes:
+        name: the accountant.
+        reason: why, in one line.
+    """
+
+    name: str
+    reason: str
+
+
+def attempts(
+    entries: Iterable[Accountant], *, rounds: ArrayLike, delta: float, **setting: float
+) -> tuple[list[tuple[Accountant, dict[str, float | FloatArray]]], list[Refusal]]:
+    """Return what accountants of one system find, and the reasons of those that cannot answer.
+
+    Args:
+        entries: accountants.
+        rounds: as for ``Accountant.details``.
+        delta: target, in [0, 1).
+        setting: the variables of their system.
+
+    Raises:
+        ValueError: rounds, delta or the setting are out of range, or there are others than the system's.
+    """
+    found, refused = [], []
+    for entry in entries:
+        # what is wrong with the question is no matter of one accountant
+        entry.system.checked(setting, f"accountant {entry.name!r}")
+        checks.counts("rounds", rounds)
+        checks.probability("delta", delta, zero=True)
+        try:
+            found.append((entry, entry.details(rounds=rounds, delta=delta, **setting)))
+        except (ValueError, ArithmeticError) as error:
+            refused.append(Refusal(entry.name, " ".join(str(error).split())))
+    return found, refused
+
+
 class Bracket(NamedTuple):
     """Where epsilon lies for the worst eps0-LDP randomiser, and which accountants say so.
 
@@ -206,6 +252,7 @@ class Bracket(NamedTuple):
         names: the accountants behind ``lower`` and ``upper``.
         any_upper: certified without asking for that decomposition: for every eps0-LDP randomiser.
         any_name: the accountant behind it.
+        refusals: accountants that cannot answer, and why.
     """
 
     lower: float
@@ -213,6 +260,7 @@ class Bracket(NamedTuple):
     names: tuple[str, str]
     any_upper: float
     any_name: str
+    refusals: tuple[Refusal, ...] = ()
 
 
 def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracket:
@@ -230,16 +278,17 @@ def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracke
     """
     count = checks.count("rounds", rounds, at_least=0)
 
+    refusals: list[Refusal] = []
+
     def all_of(kind: Kind) -> list[tuple[float, str]]:
-        entries = [get(name) for name in names(kind)]
-        setting = {"n": n, "k": k, "eps0": eps0, "rounds": count, "delta": delta}
-        return [
-            (float(entry.epsilon(**setting)), entry.name) for entry in entries if entry.scope == "epsilon"
-        ]
+        entries = [entry for entry in map(get, names(kind)) if entry.scope == "epsilon"]
+        found, refused = attempts(entries, n=n, k=k, eps0=eps0, rounds=count, delta=delta)
+        refusals.extend(refused)
+        return [(float(columns["epsilon"]), entry.name) for entry, columns in found]
 
     lower, upper = max(all_of("lower")), all_of("upper")
     best, for_any = min(upper), min(entry for entry in upper if not needs_decomposition(get(entry[1])))
-    return Bracket(lower[0], best[0], (lower[1], best[1]), *for_any)
+    return Bracket(lower[0], best[0], (lower[1], best[1]), *for_any, tuple(refusals))
 
 
 def _subsampled(given: Mapping[str, Any]) -> systems.Setting:

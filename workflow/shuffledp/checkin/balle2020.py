@@ -31,6 +31,8 @@ _LARGEST_EPS0 = 200.0  # beyond, e^(3 eps0) overflows; eps0 itself is the answer
 _SHARES = np.geomspace(1e-6, 0.999999, 97)  # of delta, that the loads may take
 # Of delta, that is left to the composition where a randomiser may fail; the largest that suffices is taken.
 _FAILURE_SHARES = np.concatenate([1 - np.geomspace(1e-9, 0.5, 24), np.geomspace(0.3, 1e-6, 12)])
+_MOST_LISTED = 2**26  # slots whose epsilons are returned
+_BLOCKS = 2**20  # slots that are composed one by one; beyond, a block of slots counts as its last one
 _OUTWARD = 1 + 16 * numerics.EPSILON
 
 
@@ -52,10 +54,26 @@ def check_in_epsilons(*, m: int, eps0: float, weight: float = 1.0) -> FloatArray
     """
     m, eps0 = checks.count("m", m), checks.eps0(eps0)
     weight = checks.probability("weight", weight, zero=True, one=True)
-    before = np.arange(m, dtype=np.float64)
+    return _check_in_epsilons(_listed("m", m), m, eps0, weight)
+
+
+def _check_in_epsilons(before: FloatArray, m: int, eps0: float, weight: float) -> FloatArray:
     # with both sides divided by e^eps0
     share = weight * _expm1(eps0) / (m + before * math.expm1(-eps0))
     return np.minimum(_log1p(share), eps0)
+
+
+def _listed(name: str, slots: int) -> FloatArray:
+    """Return 0, ..., slots - 1, unless they are too many for memory."""
+    if slots > _MOST_LISTED:
+        raise ValueError(f"{name} must be at most {_MOST_LISTED} where each is listed, got {slots}")
+    return np.arange(slots, dtype=np.float64)
+
+
+def _blocks(slots: int) -> tuple[FloatArray, int]:
+    """Return places that stand for blocks of slots, the last of each, and how long blocks are."""
+    length = math.ceil(slots / _BLOCKS)
+    return np.minimum(np.arange(0, slots, length, dtype=np.float64) + length - 1, slots - 1), length
 
 
 def _expm1(eps0: float) -> float:
@@ -95,11 +113,12 @@ def fixed_window(
     p0 = checks.probability("participation", participation, zero=True, one=True)
     rounds = checks.count("rounds", rounds)
     if eps0 > _LARGEST_EPS0:
-        return rounds * eps0
+        return _pure(eps0, rounds)
     if strength == "closed_form":
         grown = p0 * math.expm1(eps0) * math.exp(eps0 / 2) / math.sqrt(m)
         return _closed(grown, eps0, delta, rounds)
-    return _composed(check_in_epsilons(m=m, eps0=eps0, weight=p0), eps0, delta, strength, rounds)
+    last, length = _blocks(m)
+    return _composed(_check_in_epsilons(last, m, eps0, p0), eps0, delta, strength, rounds, length)
 
 
 def repeated_fixed_window(
@@ -128,7 +147,7 @@ def repeated_fixed_window(
     if n % m:
         raise ValueError(f"n must be a multiple of m, got n={n} and m={m}: n/m windows follow one another")
     windows = n // m
-    best = windows * eps0
+    best = _pure(eps0, windows)
     for share in (0.1, 0.3, 0.5, 0.7, 0.9):
         one = fixed_window(
             m=m, eps0=eps0, delta=share * delta / windows, participation=m / n, strength=strength
@@ -178,7 +197,10 @@ def shuffling_epsilons(*, n: int, eps0: float) -> FloatArray:
         ValueError: an argument is out of range.
     """
     n, eps0 = checks.count("n", n), checks.eps0(eps0)
-    before = np.arange(n, dtype=np.float64)
+    return _shuffling_epsilons(_listed("n", n), n, eps0)
+
+
+def _shuffling_epsilons(before: FloatArray, n: int, eps0: float) -> FloatArray:
     share = _expm1(eps0) / (1 + math.exp(-2 * eps0) * before + math.exp(-eps0) * (n - 1 - before))
     return np.minimum(_log1p(share), eps0)
 
@@ -202,10 +224,11 @@ def shuffling(*, n: int, eps0: float, delta: float, strength: str = "closed_form
     n, eps0, delta, strength = _checked(n, eps0, delta, strength, size="n")
     rounds = checks.count("rounds", rounds)
     if eps0 > _LARGEST_EPS0:
-        return rounds * eps0
+        return _pure(eps0, rounds)
     if strength == "closed_form":
         return _closed(math.expm1(eps0) * math.exp(1.5 * eps0) / math.sqrt(n), eps0, delta, rounds)
-    return _composed(shuffling_epsilons(n=n, eps0=eps0), eps0, delta, strength, rounds)
+    last, length = _blocks(n)
+    return _composed(_shuffling_epsilons(last, n, eps0), eps0, delta, strength, rounds, length)
 
 
 def bins_epsilons(*, loads: ArrayLike, eps0: float) -> FloatArray:
@@ -302,7 +325,7 @@ def averaging(
     n = checks.count("n", n)
     m, eps0, delta, strength = _checked(m, eps0, delta, strength)
     rounds = checks.count("rounds", rounds)
-    best = rounds * eps0
+    best = _pure(eps0, rounds)
     if eps0 > _LARGEST_EPS0:
         return best
     if strength == "numerical":
@@ -315,7 +338,7 @@ def averaging(
             best = min(best, _closed(grown, eps0, rest, rounds))
         else:
             equal = math.exp(2 * eps0) * math.expm1(eps0) * norm / math.sqrt(m) / n
-            each = min(math.log1p(equal), eps0)
+            each = min(math.log1p(equal) * _OUTWARD, eps0)
             steps = rounds * m
             found = steps * each * math.tanh(each / 2) + each * math.sqrt(2 * steps * math.log(1 / rest))
             best = min(best, found * _OUTWARD)
@@ -326,8 +349,10 @@ def _averaged_numerically(n: int, m: int, eps0: float, delta: float, share: floa
     """Composition at loads that exceed the true ones with probability share * delta at most, in any run."""
     loads, counts = dominating_loads(n=n, m=m, delta=share * delta / rounds)
     growth = math.exp(2 * eps0) * math.expm1(eps0) / n
-    epsilons = np.repeat(np.minimum(_log1p(growth * loads), eps0), counts.astype(np.int64))
-    return _composed(epsilons, eps0, (1 - share) * delta, "numerical", rounds)
+    length = math.ceil(m / _BLOCKS)
+    repeats = np.ceil(counts / length).astype(np.int64)
+    epsilons = np.repeat(np.minimum(_log1p(growth * loads), eps0), repeats)
+    return _composed(epsilons, eps0, (1 - share) * delta, "numerical", rounds, length)
 
 
 def dominating_loads(*, n: int, m: int, delta: float) -> tuple[FloatArray, FloatArray]:
@@ -424,7 +449,9 @@ def with_failure(
 
 def _total_variation(eps0: float, delta0: float) -> float:
     """The smallest delta1 for which Lemma A.3 takes this delta0; inf if none below 1."""
-    rate = -math.log(-math.expm1(-5 * eps0))
+    rate = -numerics.log_one_minus_exp(5 * eps0)
+    if rate == 0:  # below what doubles hold, as is any delta0 that the lemma takes
+        return math.inf
 
     def allowed(log_delta1: float) -> float:
         growth = 2 + (math.log(2) - log_delta1) / rate
@@ -432,6 +459,8 @@ def _total_variation(eps0: float, delta0: float) -> float:
 
     if allowed(0.0) < 0:
         return math.inf
+    if allowed(-700.0) >= 0:
+        return math.exp(-700.0)
     root = optimize.brentq(allowed, -700.0, 0.0, xtol=1e-12)
     return math.exp(root + 1e-9)
 
@@ -576,12 +605,20 @@ def _checked(
     )
 
 
+def _pure(eps0: float, rounds: int) -> float:
+    """What the composition never exceeds, rounded up where the product is rounded at all."""
+    return eps0 if rounds == 1 else rounds * eps0 * (1 + numerics.EPSILON)
+
+
 def _closed(grown: float, eps0: float, delta: float, rounds: int) -> float:
     """Lemma A.2 with a sequence whose squared epsilons sum to at most grown^2, run so many times."""
     spread = grown * math.sqrt(2 * rounds * math.log(1 / delta))
-    return min((rounds * grown**2 / 2 + spread) * _OUTWARD, rounds * eps0)
+    return min((rounds * grown**2 / 2 + spread) * _OUTWARD, _pure(eps0, rounds))
 
 
-def _composed(epsilons: FloatArray, eps0: float, delta: float, strength: str, rounds: int) -> float:
+def _composed(
+    epsilons: FloatArray, eps0: float, delta: float, strength: str, rounds: int, length: int = 1
+) -> float:
+    """The composition of slots, each of which stands for a block of that length."""
     compose = pure_steps.advanced if strength == "sum" else pure_steps.numerical
-    return min(compose(epsilons, delta=delta, repeats=rounds) * _OUTWARD, rounds * eps0)
+    return min(compose(epsilons, delta=delta, repeats=rounds * length) * _OUTWARD, _pure(eps0, rounds))

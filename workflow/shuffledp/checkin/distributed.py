@@ -30,6 +30,7 @@ from shuffledp.pld.outcomes import Outcomes, connect_the_dots, merge_to_lattice
 
 BOUNDS = ("upper", "lower")
 _CELL = 0.03  # of the noise, in standard deviations
+_MOST_CELLS = 10**8  # in all
 _CELLS_AT_ONCE = 2**18
 _FINE = 80  # points of the first rounding, in the root mean square of the losses
 
@@ -85,6 +86,12 @@ def check_in_losses(
         return numerics.log_binomial_pmf(k, others, log_p, log_q)
 
     first, last = numerics.concave_window(log_pmf, 0, others, nats=nats) if others > 0 else (0, 0)
+    if (last - first) * 2 * reach > _CELL * _MOST_CELLS:
+        raise ValueError(
+            f"rate must be smaller, or n: each number of reports is looked at, of which n={n} and "
+            f"rate={rate:g} have {last - first + 1}, and at most {int(_CELL * _MOST_CELLS / (2 * reach))} "
+            "are supported"
+        )
     weights = np.exp(log_pmf(np.arange(first, last + 1.0)))
     rounded = connect_the_dots if bound == "upper" else merge_to_lattice
     added: list[Outcomes] = []

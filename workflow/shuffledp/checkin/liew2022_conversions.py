@@ -81,7 +81,7 @@ class ShufflingConversion:
     def __init__(self, *, n: int, rate: float, eps0: float) -> None:
         n, rate = checks.count("n", n), checks.probability("rate", rate)
         self._eps0 = checks.positive("eps0", eps0)
-        each = binomial_blocks(n, math.log(rate), math.log1p(-rate), relative_width=0.0)
+        each = binomial_blocks(n, math.log(rate), math.log1p(-rate), relative_width=_WIDTH / 1000)
         edges = [0]
         while edges[-1] < each.weights.size:
             first = edges[-1]

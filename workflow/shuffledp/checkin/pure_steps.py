@@ -47,7 +47,7 @@ def numerical(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
     moving = np.sort(epsilons[epsilons > 0])[::-1]
     if not moving.size:
         return 0.0
-    total = repeats * math.fsum(moving)
+    total = repeats * math.fsum(moving) * (1 + 8 * numerics.EPSILON)
     if moving[0] > _LARGEST:
         return total
     length = math.ceil(moving.size / _BLOCKS)
@@ -58,8 +58,8 @@ def numerical(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
     try:
         found = Composition([(sequence, length * repeats)], bound="upper").epsilon(delta)
     except LatticeTooFineError:
-        return total
-    return min(found, total * (1 + 8 * numerics.EPSILON))
+        return min(total, advanced(epsilons, delta=delta, repeats=repeats))
+    return min(found, total)
 
 
 def _response(eps: float, step: float) -> Lattice:

@@ -34,6 +34,7 @@ _SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is
 _OVERSAMPLING = 32  # how much finer the grid of frequencies is than the lattice needs
 _ACCURATE = 1e-6  # error budget over value up to which a contour is used for another eps than its own
 _MOST_FREQUENCIES = 2**20
+_MOST_PRODUCTS = 2**25  # of a frequency and a loss
 _TILTS = (1e-4, 1e6)  # range of tilts, in inverse standard deviations
 _WINDOW = 40.0  # standard deviations of the tilted sum
 _FOLDED = 90.0  # inverse tilts: half of that in nats is what folded mass is weighed down by
@@ -96,6 +97,11 @@ class _Tilted:
         """E e^{i omega (loss - mean)} at omega = 2 pi j / (length step), j = 0..count-1."""
         omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
         if _DIRECT * count * self.mass.size <= length * math.log2(length):
+            if count * self.mass.size > _MOST_PRODUCTS:
+                raise LatticeTooFineError(
+                    f"{count} frequencies of {self.mass.size} losses are needed, {_MOST_PRODUCTS} products "
+                    "at most are supported"
+                )
             return np.exp(1j * np.outer(omega, self.centred)) @ self.mass
         middle = round(self.mean / self.lattice.step)
         place = np.mod(self.index - middle, length).astype(np.int64)

@@ -30,11 +30,15 @@ from scipy import special
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating
+from shuffledp.profiles.clones import COMPOSITION_WIDTH
 from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks
 
 ADVERSARIES = ("strong", "weak")
 DIVERGENCES = ("hockey_stick", "tail")
 
+# Numbers of reports, on average, up to which the strong adversary's are not merged. Beyond, a block counts as
+# the fewest reports in it, with the losses of which none is smaller.
+_SINGLY = 30_000
 _MOST_PARTS, _MOST_OUTCOMES = 5_000_000, 8_000_000  # that are kept in memory
 _LISTED = 2**19  # outcomes that are listed at a time, as far as parts are not larger
 _PIECE = 2**18  # parts that are looked at together
@@ -207,7 +211,8 @@ def _pair(
 @functools.lru_cache(maxsize=8)
 def _strong(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials:
     share = 2 * gamma / categories
-    blocks = binomial_blocks(n - 1, math.log(share), math.log1p(-share), relative_width=0.0, nats=nats)
+    width = 0.0 if share * n <= _SINGLY else COMPOSITION_WIDTH
+    blocks = binomial_blocks(n - 1, math.log(share), math.log1p(-share), relative_width=width, nats=nats)
     ones = np.ones(blocks.low.shape)
     return TiltedBinomials(blocks.weights, blocks.low + 1, ones, 0 * ones, blocks.lost, nats, "upper")
 
@@ -219,6 +224,10 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
     share, negligible = 2 / categories, math.exp(-nats)
     own = 1 - gamma * (1 - share)  # that the client sends one of the two symbols
     weights, counts, excess, lost, size = [], [], [], random.lost, 0
+    # about half of all pairs of numbers of reports are not negligible
+    spread = 2 * math.sqrt(2 * nats * random.low[-1] * share * (1 - share))
+    if random.low.size * spread / 2 > 2 * _MOST_PARTS:
+        raise _too_many(n)
     for others, weight in zip(random.low.tolist(), random.weights.tolist(), strict=True):
         if weight < negligible / n:
             lost += weight
@@ -242,14 +251,18 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
         excess.append(np.full(weights[-1].size, 2 * gamma * (others + 1) / ((1 - gamma) * categories)))
         size += weights[-1].size
         if size > _MOST_PARTS:
-            raise ValueError(
-                f"n must be smaller for the weak adversary: n={n} takes more than {_MOST_PARTS} pairs of "
-                "numbers of reports"
-            )
+            raise _too_many(n)
     number, beyond = np.concatenate(counts), np.concatenate(excess)
     total = number + beyond
     tilts, gaps = number / total, beyond / total
     return TiltedBinomials(np.concatenate(weights), number, tilts, gaps, lost, nats, "upper")
+
+
+def _too_many(n: int) -> ValueError:
+    return ValueError(
+        f"n must be smaller for the weak adversary: n={n} takes more than {_MOST_PARTS} pairs of numbers of "
+        "reports"
+    )
 
 
 def _delta(pair: TiltedBinomials, eps: float, divergence: str) -> float:

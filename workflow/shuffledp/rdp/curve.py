@@ -22,18 +22,18 @@ def evaluate(rdp: RenyiCurve, orders: FloatArray) -> FloatArray:
 
 
 def remembered(rdp: RenyiCurve) -> RenyiCurve:
-    """Return a curve that asks ``rdp`` for each whole order once, in runs from order 2 upwards.
+    """Return a curve that asks ``rdp`` for each order once.
 
-    ``wang2019_subsampled`` needs all orders up to some order, again for each of its own orders.
+    ``wang2019_subsampled`` needs orders up to some order, again for each of its own orders.
     """
-    known = np.empty(0)
+    known, values = np.empty(0), np.empty(0)
 
     def curve(orders: FloatArray) -> FloatArray:
-        nonlocal known
-        top = int(np.max(orders))
-        if top > known.size + 1:
-            new = evaluate(rdp, np.arange(known.size + 2, max(top, 2 * known.size) + 1, dtype=np.float64))
-            known = np.concatenate([known, new])
-        return known[np.asarray(orders, dtype=np.int64) - 2]
+        nonlocal known, values
+        new = np.setdiff1d(orders, known)
+        if new.size:
+            place = np.searchsorted(known, new)
+            known, values = np.insert(known, place, new), np.insert(values, place, evaluate(rdp, new))
+        return values[np.searchsorted(known, orders)]
 
     return curve

@@ -15,6 +15,11 @@ from shuffledp.checks import FloatArray
 from shuffledp.numerics import LogTerms
 from shuffledp.rdp.curve import RenyiCurve, evaluate
 
+_SINGLE, _RELATIVE = (
+    2**12,
+    2**11,
+)  # orders that are taken singly, and the width of blocks beyond (its inverse)
+
 
 def _log_min_two(eps_inf: float, j: FloatArray) -> FloatArray:
     """log min(2, (e^eps_inf - 1)^j)."""
@@ -43,6 +48,8 @@ def wang2019_subsampled(
 
     With a finite ``eps_inf`` the terms with rdp(j) = eps_inf are log-concave in j. They are summed in place
     of the theorem's where ``rdp`` has reached ``eps_inf`` (there they agree) or where they are negligible.
+    Beyond order 4096 blocks of orders, 1/2048 wide, count with the curve at their last one: Renyi divergences
+    do not decrease with the order.
 
     Args:
         order: Renyi orders, whole numbers >= 2, any shape.
@@ -82,20 +89,47 @@ def wang2019_subsampled(
     last, farthest = 4, max(needed.values(), default=2)
     while last < farthest and evaluate(rdp, np.array([float(last)]))[0] < eps_inf:
         last *= 2
-    indices = np.arange(2.0, min(last, farthest) + 1)
-    curve = np.minimum(evaluate(rdp, indices), eps_inf)
-    log_coefficients = indices * log_gamma + np.where(
-        indices == 2, log_pairs, (indices - 1) * curve + _log_min_two(eps_inf, indices)
-    )
+    firsts, lasts = _blocks(min(last, farthest))
+    curve = np.minimum(evaluate(rdp, lasts), eps_inf)
 
     def bound(lam: float) -> float:
-        kept = min(needed[lam], int(indices[-1]))
-        coefficients = log_coefficients[: kept - 1]
-        log_sums = [numerics.log_sum_exp(numerics.log_binomial(lam, indices[: kept - 1]) + coefficients)]
-        if kept < lam:
-            log_sums.append(numerics.log_sum_concave(envelope(lam), kept + 1, int(lam)))
-        magnitude = lam + lam * abs(log_gamma) + float(np.max(np.abs(coefficients)))
-        log_sum = numerics.log_sum_exp(np.array(log_sums)) + 4 * numerics.EPSILON * magnitude
+        some = firsts <= needed[lam]
+        first, end, largest = firsts[some], np.minimum(lasts[some], lam), curve[some]
+
+        def log_term(j: FloatArray) -> FloatArray:
+            factor = np.where(j == 2, log_pairs, (j - 1) * largest + _log_min_two(eps_inf, j))
+            return numerics.log_binomial(lam, j) + j * log_gamma + factor
+
+        count, middle = end - first + 1, np.floor((first + end) / 2)
+        logs = log_term(middle)
+        magnitude = lam + lam * abs(log_gamma) + float(np.max(np.abs(largest) * end))
+        if count[-1] > 1:
+            # terms of a block lie below the geometric series through the middle one and the next
+            ratio = log_term(np.minimum(middle + 1, end)) - logs
+            logs += _log_geometric(ratio, first - middle, count)
+        log_sums = [numerics.log_sum_exp(logs)]
+        if end[-1] < lam:
+            log_sums.append(numerics.log_sum_concave(envelope(lam), int(end[-1]) + 1, int(lam)))
+        rounding = 4 * numerics.EPSILON * magnitude * (1 + float(count[-1]))
+        log_sum = numerics.log_sum_exp(np.array(log_sums)) + rounding
         return float(np.logaddexp(0.0, log_sum)) / (lam - 1) * (1 + numerics.OUTWARD)
 
     return checks.like_input(np.array([bound(lam) for lam in flat]).reshape(orders.shape))
+
+
+def _blocks(last: int) -> tuple[FloatArray, FloatArray]:
+    """Return first and last orders of blocks that hold 2..last: single ones, and from 4096 on wider ones."""
+    edges = list(range(2, min(last, _SINGLE) + 2))
+    while edges[-1] <= last:
+        edges.append(edges[-1] + edges[-1] // _RELATIVE)
+    ends = np.array(edges, dtype=np.float64)
+    return ends[:-1], ends[1:] - 1
+
+
+def _log_geometric(ratio: FloatArray, start: FloatArray, count: FloatArray) -> FloatArray:
+    """log of the sum of e^(ratio i) over ``count`` values of i from ``start`` on."""
+    size = np.abs(ratio)
+    largest = np.where(ratio > 0, ratio * (start + count - 1), ratio * start)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        some = np.log(np.expm1(-size * count) / np.expm1(-size))
+    return largest + np.where(size > 0, some, np.log(count))
