@@ -197,8 +197,8 @@ def binomial_blocks(
     width -= width % group
     if size // width > _MOST_VALUES:
         raise ValueError(
-            f"the number of values of a binomial law of {trials} trials must be at most {_MOST_VALUES} where "
-            f"each is listed, got {size}; choose fewer clients, or a bound that merges them"
+            f"n must be smaller where each value of a binomial law is listed: at most {_MOST_VALUES}, and "
+            f"{trials} trials have {size}; other accountants merge them"
         )
     starts = np.arange(0, size, width)
     # blocks in pieces, which fit into memory, and then together

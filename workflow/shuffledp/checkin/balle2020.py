@@ -153,7 +153,7 @@ def repeated_fixed_window(
             m=m, eps0=eps0, delta=share * delta / windows, participation=m / n, strength=strength
         )
         rest = (1 - share) * delta
-        spread = one * math.sqrt(2 * windows * math.log(1 / rest))
+        spread = one * math.sqrt(2 * windows * -math.log(rest))
         best = min(best, (spread + windows * one * _expm1(one)) * _OUTWARD)
     return best
 
@@ -293,7 +293,7 @@ def load_norm(*, n: int, m: int, delta: float) -> float:
         ValueError: an argument is out of range.
     """
     n, m, delta = checks.count("n", n), checks.count("m", m), checks.probability("delta", delta)
-    return math.sqrt(n + n**2 / m) + math.sqrt(n * math.log(1 / delta))
+    return math.sqrt(n + n**2 / m) + math.sqrt(n * -math.log(delta))
 
 
 def averaging(
@@ -340,7 +340,7 @@ def averaging(
             equal = math.exp(2 * eps0) * math.expm1(eps0) * norm / math.sqrt(m) / n
             each = min(math.log1p(equal) * _OUTWARD, eps0)
             steps = rounds * m
-            found = steps * each * math.tanh(each / 2) + each * math.sqrt(2 * steps * math.log(1 / rest))
+            found = steps * each * math.tanh(each / 2) + each * math.sqrt(2 * steps * -math.log(rest))
             best = min(best, found * _OUTWARD)
     return best
 
@@ -371,7 +371,7 @@ def dominating_loads(*, n: int, m: int, delta: float) -> tuple[FloatArray, Float
     """
     n, m, delta = checks.count("n", n), checks.count("m", m), checks.probability("delta", delta)
     mean = n / m
-    reach = math.log(2 * m * (n + 1) / delta)
+    reach = math.log(2 * m * (n + 1)) - math.log(delta)
     highest = min(n, math.ceil(mean + math.sqrt(2 * mean * reach) + reach))
     lowest = max(0, math.floor(mean - math.sqrt(2 * mean * reach)))
     levels = np.arange(lowest + 1, highest + 1, dtype=np.float64)
@@ -389,7 +389,7 @@ def _most(m: int, probability: float, delta: float) -> float:
     """Upper end of the number of successes of m trials, exceeded with probability delta (Chernoff)."""
     if probability >= 1:
         return float(m)
-    target = math.log(1 / delta) / m
+    target = -math.log(delta) / m
 
     def excess(rate: float) -> float:
         return (
@@ -612,7 +612,7 @@ def _pure(eps0: float, rounds: int) -> float:
 
 def _closed(grown: float, eps0: float, delta: float, rounds: int) -> float:
     """Lemma A.2 with a sequence whose squared epsilons sum to at most grown^2, run so many times."""
-    spread = grown * math.sqrt(2 * rounds * math.log(1 / delta))
+    spread = grown * math.sqrt(2 * rounds * -math.log(delta))
     return min((rounds * grown**2 / 2 + spread) * _OUTWARD, _pure(eps0, rounds))
 
 

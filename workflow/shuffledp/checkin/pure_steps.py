@@ -29,7 +29,7 @@ def advanced(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
     """
     squares = repeats * math.fsum(np.square(epsilons))
     drift = repeats * math.fsum(epsilons * np.tanh(epsilons / 2))
-    return (drift + math.sqrt(2 * math.log(1 / delta) * squares)) * (1 + 8 * numerics.EPSILON)
+    return (drift + math.sqrt(-2 * math.log(delta) * squares)) * (1 + 8 * numerics.EPSILON)
 
 
 def numerical(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:

@@ -120,6 +120,10 @@ class _Tilted:
         core = (cumulative > _SPECK) & (cumulative[-1] - cumulative + self.mass > _SPECK)
         index = self.index[core].astype(np.int64)
         missing = max(1.0 - float(self.mass[core].sum()), 0.0) + 8 * EPSILON
+        if index[-1] - index[0] > _MOST_FREQUENCIES:
+            raise LatticeTooFineError(
+                f"{index[-1] - index[0]} lattice points are needed, {_MOST_FREQUENCIES} at most are supported"
+            )
         dense = np.bincount(index - index[0], weights=self.mass[core])
         length = fft.next_fast_len(max(_OVERSAMPLING * dense.size, 4096), real=True)
         grid = 1 - np.minimum(np.abs(fft.rfft(dense, length)) + missing, 1.0) ** 2
