@@ -46,6 +46,7 @@ DIRECTIONS = ("with", "without")
 LARGEST_ORDER = 2**13
 # With this width blocks of several values only occur beyond 2222, where moments fall with k at all orders.
 _WIDTH = 9e-4
+_MOST_LISTED = 2**20  # numbers of reports that Lemma 5 takes one by one
 _SHRINK = 0.95  # of the ranges in which rare, small numbers of reports are gathered
 _TERMS = 2**20  # of the table of moments that are held at once
 
@@ -153,6 +154,11 @@ def _lemma_4(slack: float) -> _Law:
 
 def _lemma_5(cut: int) -> _Law:
     def law(others: int, rate: float) -> _Weights:
+        if min(cut, others) > _MOST_LISTED:
+            raise ValueError(
+                f"n must be smaller: numbers of reports up to the cut are listed, {min(cut, others)}, and at "
+                f"most {_MOST_LISTED} are supported; Theorem 5 summed has no such limit"
+            )
         mean, k = others * rate, np.arange(1.0, min(cut, others) + 1)
         log_pmf = numerics.log_binomial_pmf(k, others, math.log(rate), math.log1p(-rate))
         parts = [_nobody(others, rate), _Weights(log_pmf, k)]

@@ -43,7 +43,7 @@ _CUTOFFS = (1.15, 1.4, 1.8, 2.5, 4.0)  # frequencies tried, in those where a nor
 
 
 class LatticeTooFineError(ArithmeticError):
-    """The sum spreads over more lattice points than memory and time allow: a coarser step is needed."""
+    """The sum spreads over more lattice points than memory, time or double precision allow."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,9 @@ class _Contour:
                 self._log_power.real += part.rounds * np.log(np.abs(values))
                 self._log_power.imag += part.rounds * np.angle(values)
                 self._relative += part.rounds * (32 * EPSILON + part.pruned) / np.abs(values)
+        if self._relative[0] > 0.5:
+            rounds = sum(part.rounds for part in parts)
+            raise LatticeTooFineError(f"{rounds} rounds are more than double precision tells apart")
         self._multiplicity = np.full(count, 2.0)
         self._multiplicity[0] = 1.0
         if count == self.points // 2 + 1:
