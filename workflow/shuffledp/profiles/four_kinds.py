@@ -1,0 +1,398 @@
+"""The blanket of a shuffled randomiser by two numbers about it: a dominating pair with four kinds of reports.
+
+Let R be eps0-LDP, e = exp(eps0), x0 and x1 the two records of the client who differs, and mu a measure below
+R_x for every record x with R_x0, R_x1 <= e mu: a blanket, of mass b. Every other report is drawn from mu/b with
+probability b and is revealed otherwise; forgetting what is revealed is post-processing (balle2019). Relative
+to that, a report from mu/b counts for the two records as (R_x0/mu, R_x1/mu), a pair in [1, e]^2, and the
+protocol is worst, in convex order and hence at every epsilon and under adaptive composition, where that pair
+takes the values (e, 1) and (1, e) with probability t each, (1, 1) with probability c and (e, e) with
+probability d. Both ratios have mean 1, so c + e d + (e + 1) t = 1, and b = c + d + 2 t.
+
+- Where b is known and tv = TV(R_x0, R_x1), or an upper bound on it: t = tv/(e - 1), d = (1 - b)/(e - 1) - t.
+- Where b alone is known, as the share f = (1/b - 1)/(e - 1) <= 1/2: tv = 1 - b, its largest value, and d = 0.
+- Where tv alone is known, b is at its least: c = 0.
+
+The divergence falls in b and rises in tv. So f and tv may be upper bounds.
+
+A round draws k of n clients. Of the k reports let N1, N2, N0, N3 be of the four kinds. Relative to k other
+clients, the round has density (n - k + e N1 + N2 + N0 + e N3)/n if the client who differs holds x0, and
+N1, N2 exchanged if x1. Given N = N1 + N2 and the total g = n - k + (e + 1) N/2 + N0 + e N3, the difference
+D = N1 - N2 is that of N fair coins with density 1 +- (e - 1) D/(2 g).
+
+If clients check in by independent coins of a given rate and the number of reports is public, then the totals
+are those of n reports among which a client who does not check in is of the kind (1, 1). So that protocol is
+the case k = n with the four probabilities times the rate, and 1 - rate added to c.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import Outcomes, dominating
+from shuffledp.profiles.enumeration import EnumeratedPair
+from shuffledp.tilted_binomials import TiltedBinomials
+
+IntArray = np.ndarray
+
+# Relative width of a block of values of N, by half of which epsilon grows at most.
+_WIDTH = 2e-4
+# Relative distance of neighbouring totals. Splitting a total over two of them, which keeps its mean, changes
+# epsilon by some 1e-5 of itself.
+_SPACING = 0.01
+# A total so much above that of N alone is taken to a grid that all N share; 1 - |x| then keeps its digits.
+_APART = 1e-3
+_DIFFERENCES = 2**12  # values of |D| that are told apart
+_LONGEST = 2**17  # values that are summed together
+_SAME = 1e-12  # relative distance within which total variation and 1 - b count as equal
+_TILTED_WIDER = 11.0  # nats, of which Hoeffding's inequality takes one
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Probabilities of what a report of another client is, in the worst case.
+
+    Attributes:
+        tilted: t, of (e, 1) and as much of (1, e).
+        plain: c, of (1, 1).
+        heavy: d, of (e, e).
+        revealed: of none of these.
+    """
+
+    tilted: float
+    plain: float
+    heavy: float
+    revealed: float
+
+    def at_rate(self, rate: float) -> Kinds:
+        """Return the kinds of a client who checks in with probability ``rate``."""
+        scaled = Kinds(*(rate * one for one in (self.tilted, self.plain, self.heavy, self.revealed)))
+        return replace(scaled, plain=scaled.plain + (1 - rate))
+
+
+def kinds(*, eps0: float, share: float | None = None, tv: float | None = None) -> Kinds:
+    """Return the worst kinds for what is known of a randomiser.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        share: f in (0, 1/2], such that the randomiser has a blanket of mass at least 1/(1 + (e^eps0 - 1) f).
+        tv: an upper bound on the total variation between the reports of any two records, at most
+            (e^eps0 - 1)/(e^eps0 + 1).
+
+    Returns:
+        Of f = 1/2 where neither is given: the clones of feldman2022. Where tv says less than f does, as at
+        tv >= 1 - b, f decides.
+
+    Raises:
+        ValueError: a number is out of its range, or impossible at this eps0.
+    """
+    growth, least = math.expm1(eps0), math.exp(-eps0)
+    tilted = math.inf if tv is None else checked_tv(tv, eps0) / growth
+    if tv is not None and share is None:
+        tilted = min(tilted, least / (1 + least))
+        # d = (1 - (e + 1) t)/e, without cancellation where tv is the largest possible
+        most = math.tanh(eps0 / 2)
+        heavy = least * max(most - tv, 0.0) / most
+        return Kinds(tilted, 0.0, heavy, -math.expm1(-eps0) * (1 - tilted))
+    share = 0.5 if share is None else checked_share(share)
+    blanket = 1 / (1 + growth * share)
+    most = share * blanket
+    if tilted > most * (1 - _SAME):
+        tilted = most
+    heavy = most - tilted
+    return Kinds(tilted, blanket * (1 - 2 * share) + heavy, heavy, growth * share * blanket)
+
+
+def checked_share(share: object) -> float:
+    """Return the share, a number in (0, 1/2]."""
+    value = checks.real("share", share)
+    if not 0 < value <= 0.5:
+        raise ValueError(
+            f"share must lie in (0, 1/2], got {share!r}; every eps0-LDP randomiser may be taken at 1/2"
+        )
+    return value
+
+
+def checked_tv(tv: object, eps0: float) -> float:
+    """Return the total variation, a number in (0, (e^eps0 - 1)/(e^eps0 + 1)]."""
+    value, most = checks.probability("tv", tv, one=True), math.tanh(eps0 / 2)
+    if value > most * (1 + 8 * numerics.EPSILON):
+        raise ValueError(
+            f"tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = {most:.6g}, which no eps0-LDP randomiser exceeds "
+            f"at eps0={eps0:g}, got {tv!r}; use a smaller tv, or leave it out"
+        )
+    return min(value, most)
+
+
+def kinds_outcomes(
+    *,
+    n: int,
+    k: int,
+    eps0: float,
+    share: float | None = None,
+    tv: float | None = None,
+    rate: float = 1.0,
+    nats: float = numerics.NEGLIGIBLE,
+) -> Outcomes:
+    """Return a pair that dominates a round of k of n clients, by what is known of their randomiser.
+
+    Both directions of neighbours (by substitution) are in it: exchanging them mirrors the losses.
+
+    Args:
+        n: number of clients.
+        k: reports of a round, drawn without replacement, <= n.
+        eps0: local privacy parameter, > 0 and at most some 300.
+        share: f, as for ``kinds``.
+        tv: as for ``kinds``.
+        rate: with k = n, the probability with which a client checks in.
+        nats: how far below the rest an outcome is left out.
+
+    Returns:
+        Masses under P and losses. An upper bound: values of N are taken together in blocks at the end with
+        the larger divergence, totals and differences are split over neighbouring points such that their
+        means are kept.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    n, k = checks.clients(n, k)
+    own = kinds(eps0=eps0, share=share, tv=tv)
+    rate = checks.probability("rate", rate, one=True)
+    return _Pair(n - k, k, eps0, own.at_rate(rate) if rate < 1 else own, nats).outcomes()
+
+
+class _Rows(NamedTuple):
+    """Numbers of tilted reports, with or without one of heavy ones; arrays of one length.
+
+    Attributes:
+        block: index of the block of N.
+        heavy: number of heavy reports so far.
+        log_weight: log of the probability among k other clients, given the block.
+    """
+
+    block: IntArray
+    heavy: FloatArray
+    log_weight: FloatArray
+
+
+class _Pair:
+    """The pair of one setting, built step by step."""
+
+    def __init__(self, absent: int, k: int, eps0: float, of: Kinds, nats: float) -> None:
+        self._absent, self._k, self._kinds, self._nats = float(absent), k, of, nats
+        self._e, self._half_gap = math.exp(eps0), math.expm1(eps0) / 2
+        self._half_sum = (self._e + 1) / 2
+        self._untilted = of.plain + of.heavy + of.revealed
+        # mean of what a report that is not tilted adds to the total
+        self._mean = (of.plain + self._e * of.heavy) / self._untilted
+        self._blocks()
+
+    def outcomes(self) -> Outcomes:
+        """Return the pair, outcome by outcome."""
+        alone, grid, weights = self._totals()
+        still = self._high == 0
+        zero = float(alone[still].sum() + weights[still].sum())
+        alone = np.where(still, 0.0, alone)
+        coin, x, far = [np.full(1, zero)], [np.zeros(1)], [np.ones(1)]
+        listed = alone > 0
+        if listed.any():
+            base, high = self._base[listed], self._high[listed]
+            # 1 - tilt, of which nothing cancels
+            gaps = self._absent + self._low[listed] - self._half_gap * (high - self._low[listed])
+            parts = TiltedBinomials(
+                alone[listed], high, self._half_gap * high / base, gaps / base, 0.0, self._nats, "upper"
+            )
+            for column, found in zip((coin, x, far), parts.coins()[:3], strict=True):
+                column.append(found)
+        used = weights[~still].any(axis=0)
+        if used.any():
+            points, law = self._differences()
+            mass = weights[~still][:, used].T @ law[~still]
+            size = (self._half_gap / grid[used])[:, None] * points
+            some = (mass > 0) & (points > 0)
+            zero_mass = mass[:, 0].sum()
+            coin += [np.full(1, zero_mass), mass[some], mass[some]]
+            x += [np.zeros(1), size[some], -size[some]]
+            far += [np.ones(1), 1 - size[some], 1 - size[some]]
+        columns = (np.concatenate(column) for column in (coin, x, far))
+        lost = 5 * math.exp(-self._nats)
+        return dominating(EnumeratedPair(*columns, lost), gamma=1.0)
+
+    def _window(self, trials: FloatArray | float, p: float) -> tuple[FloatArray, FloatArray]:
+        """Return where a binomial is, or one that one of the trials is known to be in, but for e^-nats.
+
+        By Bernstein's inequality.
+        """
+        level = self._nats + 1
+        centre = np.asarray(trials, dtype=np.float64) * p
+        reach = level / 3 + np.sqrt(level**2 / 9 + 2 * level * centre * (1 - p)) + 1
+        return np.maximum(np.floor(centre - reach), 0.0), np.minimum(np.ceil(centre + reach), trials)
+
+    def _blocks(self) -> None:
+        """Set blocks of N: their ends, their probabilities, and the totals that stand for them.
+
+        Within a block N is taken at its high end, where more fair coins are added to those that there are,
+        and so is the law of the total, which falls in N stochastically; in the total itself, N counts at the
+        low end. So the tilt of a coin is not below its own at any N of the block.
+        """
+        tilted, untilted = 2 * self._kinds.tilted, self._untilted
+        low, high = (float(end) for end in self._window(float(self._k), tilted))
+        width = min(max(1, int(_WIDTH * low)), _LONGEST)
+        self._low = np.arange(low, high + 1, width)
+        self._high = np.minimum(self._low + width - 1, high)
+        log_p, log_q = math.log(tilted), math.log(untilted)
+
+        def log_term(values: FloatArray, _: slice) -> FloatArray:
+            pmf = numerics.log_binomial_pmf(values, float(self._k), log_p, log_q)
+            with np.errstate(divide="ignore"):
+                return pmf + np.log(self._expected(values))
+
+        log_mass, _ = numerics.cell_sums(log_term, self._low, self._high)
+        mass = np.exp(log_mass - log_mass.max())
+        self._mass = mass / mass.sum()
+        self._base = self._absent + self._half_sum * self._low
+
+    def _expected(self, tilted: FloatArray) -> FloatArray:
+        """Return the mean of the total given N."""
+        return self._absent + self._half_sum * tilted + (self._k - tilted) * self._mean
+
+    def _totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return probabilities of the blocks' least totals, a grid of totals, and probabilities of these.
+
+        The first is an array over blocks, the last of shape (blocks, grid).
+        """
+        of, blocks = self._kinds, np.arange(self._high.size)
+        units = [(unit, p) for unit, p in ((self._e, of.heavy), (1.0, of.plain)) if p > 0]
+        if not units:
+            return self._mass.copy(), np.ones(1), np.zeros((blocks.size, 1))
+        rows, left = _Rows(blocks, np.zeros(blocks.size), np.zeros(blocks.size)), self._untilted
+        if len(units) == 2:
+            rows, left = self._heavy(rows), of.plain + of.revealed
+        unit, p = units[-1]
+        trials = self._k - self._high[rows.block] - rows.heavy
+        base = self._base[rows.block] + self._e * rows.heavy
+        first, last = self._window(trials, p / left)
+        least = self._base[self._base > 0].min(initial=np.inf)
+        top = float((base + unit * last).max()) * (1 + 2 * _APART)
+        least = min(least, top / 2)
+        grid = least * np.exp(_SPACING * np.arange(math.ceil(math.log(top / least) / _SPACING) + 2))
+        # the first point of the grid that a block may use; one below stands for its least total
+        start = np.searchsorted(grid, self._base * (1 + _APART), side="right")[rows.block]
+        cell_low = np.maximum(np.searchsorted(grid, base + unit * first, side="right"), start) - 1
+        cell_high = np.maximum(np.searchsorted(grid, base + unit * last, side="right"), start) - 1
+        row, cell = _ranges(cell_low, cell_high)
+
+        def edge(index: IntArray) -> FloatArray:
+            value = np.ceil((grid[np.maximum(index, 0)] - base[row]) / unit)
+            inside = np.clip(value, first[row], last[row] + 1)
+            return np.where(index <= cell_low[row], first[row], inside)
+
+        begin = edge(cell)
+        end = np.where(cell == cell_high[row], last[row], edge(cell + 1) - 1)
+        row, cell, begin, end = (column[end >= begin] for column in (row, cell, begin, end))
+        part, piece = _ranges(
+            np.zeros(row.size, dtype=np.int64), ((end - begin) // _LONGEST).astype(np.int64)
+        )
+        row, cell = row[part], cell[part]
+        begin, end = (
+            begin[part] + piece * _LONGEST,
+            np.minimum(begin[part] + (piece + 1.0) * _LONGEST - 1, end[part]),
+        )
+        log_p, log_q = math.log(p / left), math.log(of.revealed / left)
+        count = trials[row]
+
+        def log_term(values: FloatArray, some: slice) -> FloatArray:
+            return numerics.log_binomial_pmf(values, count[some, None], log_p, log_q)
+
+        log_sum, within = numerics.cell_sums(log_term, begin, end)
+        block = rows.block[row]
+        alone = cell < start[row]
+        lower, upper = np.where(alone, self._base[block], grid[np.maximum(cell, 0)]), grid[cell + 1]
+        up = np.clip((base[row] + unit * (begin + within) - lower) / (upper - lower), 0.0, 1.0)
+        log_sum += rows.log_weight[row] - np.log(self._expected(self._high[block]))
+        # what N counts more at the high end of its block, where the law is taken
+        more = self._half_sum * (self._high - self._low)[block]
+        with np.errstate(divide="ignore"):
+            below = np.exp(log_sum + np.log(1 - up) + np.log(lower + more))
+            above = np.exp(log_sum + np.log(up) + np.log(upper + more))
+        least_total = np.bincount(block[alone], weights=below[alone], minlength=blocks.size)
+        weights = np.zeros((blocks.size, grid.size))
+        np.add.at(weights, (block[~alone], cell[~alone]), below[~alone])
+        np.add.at(weights, (block, cell + 1), above)
+        scale = self._mass / (least_total + weights.sum(axis=1))
+        return least_total * scale, grid, weights * scale[:, None]
+
+    def _heavy(self, rows: _Rows) -> _Rows:
+        """Split every row by the number of heavy reports, over neighbouring ones of a coarser grid.
+
+        The mean of a convex function of the total is convex in the number of heavy reports, as these add more
+        than the plain ones in their place.
+        """
+        trials, p = self._k - self._high[rows.block], self._kinds.heavy / self._untilted
+        first, last = self._window(trials, p)
+        totals = self._expected(self._high)
+        width = max(1, int(_SPACING * float(totals[totals > 0].min()) / (self._e - 1)))
+        width = min(width, _LONGEST)
+        row, step = _ranges(np.zeros(first.size, dtype=np.int64), ((last - first) // width).astype(np.int64))
+        begin = first[row] + width * step
+        end = np.minimum(begin + width - 1, last[row])
+        log_p = math.log(p)
+        log_q = math.log((self._kinds.plain + self._kinds.revealed) / self._untilted)
+
+        def log_term(values: FloatArray, some: slice) -> FloatArray:
+            return numerics.log_binomial_pmf(values, trials[row[some], None], log_p, log_q)
+
+        log_sum, within = numerics.cell_sums(log_term, begin, end)
+        if width == 1:
+            return _Rows(rows.block[row], begin, log_sum)
+        share = within / np.maximum(np.minimum(begin + width, trials[row]) - begin, 1.0)
+        with np.errstate(divide="ignore"):
+            logs = np.concatenate([log_sum + np.log1p(-share), log_sum + np.log(share)])
+        values = np.concatenate([begin, np.minimum(begin + width, trials[row])])
+        kept = np.isfinite(logs)
+        # the upper end of a cell is the lower end of the next
+        pairs = np.stack([np.tile(rows.block[row], 2)[kept].astype(np.float64), values[kept]])
+        (block, heavy), inverse = np.unique(pairs, axis=1, return_inverse=True)
+        log_weight = np.full(block.size, -np.inf)
+        np.logaddexp.at(log_weight, inverse.ravel(), logs[kept])
+        return _Rows(block.astype(np.int64), heavy, log_weight)
+
+    def _differences(self) -> tuple[FloatArray, FloatArray]:
+        """Return points D >= 0, and the law of the difference of each block's coins on these and their
+        mirror images, of shape (blocks, points)."""
+        n = self._high
+        reach = np.minimum(np.floor(np.sqrt(2 * n * (self._nats + _TILTED_WIDER))), n)
+        width = math.ceil(max(float(reach.max()), 1.0) / _DIFFERENCES)
+        points = np.arange(0.0, float(reach.max()) + 2 * width, width)
+        law = np.zeros((n.size, points.size))
+        row, step = _ranges(np.zeros(n.size, dtype=np.int64), (reach // width).astype(np.int64))
+        # heads of D > 0, from width * step on and below the next point
+        begin = np.ceil((n[row] + np.maximum(width * step, 1)) / 2)
+        end = np.minimum(np.ceil((n[row] + width * (step + 1)) / 2) - 1, n[row])
+        row, step, begin, end = (column[end >= begin] for column in (row, step, begin, end))
+        half = -math.log(2)
+
+        def log_term(values: FloatArray, some: slice) -> FloatArray:
+            return numerics.log_binomial_pmf(values, n[row[some], None], half, half)
+
+        log_sum, within = numerics.cell_sums(log_term, begin, end)
+        mass = np.exp(log_sum)
+        up = np.clip((2 * (begin + within) - n[row] - width * step) / width, 0.0, 1.0)
+        np.add.at(law, (row, step), mass * (1 - up))
+        np.add.at(law, (row, step + 1), mass * up)
+        law[:, 0] *= 2
+        even = n % 2 == 0
+        law[even, 0] += np.exp(numerics.log_binomial_pmf(n[even] / 2, n[even], half, half))
+        return points, law / (law[:, :1] + 2 * law[:, 1:].sum(axis=1, keepdims=True))
+
+
+def _ranges(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the indices of rows, and whole numbers from ``low`` to ``high`` of each row."""
+    sizes = high - low + 1
+    row = np.repeat(np.arange(low.size), sizes)
+    return row, np.arange(row.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
