@@ -1,11 +1,11 @@
 """The blanket of a shuffled randomiser by two numbers about it: a dominating pair with four kinds of reports.
 
 Let R be eps0-LDP, e = exp(eps0), x0 and x1 the two records of the client who differs, and mu a measure below
-R_x for every record x with R_x0, R_x1 <= e mu: a blanket, of mass b. Every other report is drawn from mu/b with
-probability b and is revealed otherwise; forgetting what is revealed is post-processing (balle2019). Relative
-to that, a report from mu/b counts for the two records as (R_x0/mu, R_x1/mu), a pair in [1, e]^2, and the
-protocol is worst, in convex order and hence at every epsilon and under adaptive composition, where that pair
-takes the values (e, 1) and (1, e) with probability t each, (1, 1) with probability c and (e, e) with
+R_x for every record x with R_x0, R_x1 <= e mu: a blanket, of mass b. Every other report is drawn from mu/b
+with probability b and is revealed otherwise; forgetting what is revealed is post-processing (balle2019). A
+report from mu/b is as much more likely for the two records as (R_x0/mu, R_x1/mu), a pair in [1, e]^2, says.
+The protocol is worst, in convex order and hence at every epsilon and under adaptive composition, where that
+pair takes the values (e, 1) and (1, e) with probability t each, (1, 1) with probability c and (e, e) with
 probability d. Both ratios have mean 1, so c + e d + (e + 1) t = 1, and b = c + d + 2 t.
 
 - Where b is known and tv = TV(R_x0, R_x1), or an upper bound on it: t = tv/(e - 1), d = (1 - b)/(e - 1) - t.
@@ -31,6 +31,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
@@ -38,7 +39,7 @@ from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.enumeration import EnumeratedPair
 from shuffledp.tilted_binomials import TiltedBinomials
 
-IntArray = np.ndarray
+IntArray = NDArray[np.int64]
 
 # Relative width of a block of values of N, by half of which epsilon grows at most.
 _WIDTH = 2e-4
@@ -123,8 +124,8 @@ def checked_tv(tv: object, eps0: float) -> float:
     value, most = checks.probability("tv", tv, one=True), math.tanh(eps0 / 2)
     if value > most * (1 + 8 * numerics.EPSILON):
         raise ValueError(
-            f"tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = {most:.6g}, which no eps0-LDP randomiser exceeds "
-            f"at eps0={eps0:g}, got {tv!r}; use a smaller tv, or leave it out"
+            f"tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = {most:.6g}, which no eps0-LDP randomiser "
+            f"exceeds at eps0={eps0:g}, got {tv!r}; use a smaller tv, or leave it out"
         )
     return min(value, most)
 

@@ -1,0 +1,424 @@
+"""Randomisers by name: the two numbers that decide what their shuffled reports cost, and laws to attack.
+
+Most of them are two-valued: R_x is e mu on a set S_x of reports and mu off it, e = exp(eps0), where the
+blanket mu is the infimum of all R_x, or a product or uniform measure below it. With omega = mu/b, every S_x
+has one and the same share f = omega(S_x), and R_x has mass 1, so b = 1/(1 + (e - 1) f), which is
+f = (1/b - 1)/(e - 1). The total variation of two records is tv = (e - 1) b omega(S_x0 \\ S_x1), 1 - b where
+the sets are disjoint.
+A randomiser is described by how omega is spread over the sets of three records (the two of the client who
+differs, chosen as far apart as can be, and one of the others): from that follow f, tv and the laws of the
+reports, merged to what matters of them.
+
+The numbers may be given to ``four_kinds.kinds``: f and tv are rounded up, and b so rounded down. The laws are
+for lower bounds, and not rounded.
+
+Adding a named randomiser takes a function of eps0 and of its own parameters, and an entry in ``_REGISTRY``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from shuffledp import checks
+from shuffledp.checks import FloatArray
+from shuffledp.randomizers import constants
+
+_UP = 1 + 2.0**-40  # by which a number is rounded up
+_BINS = 32  # of the unit interval, in which reports of the Laplace mechanism are merged
+
+# Probability under omega by whether a report lies in the sets of the first, the second and a third record.
+Overlaps = Mapping[tuple[int, ...], float]
+
+
+@dataclass(frozen=True)
+class Named:
+    """What is known of a randomiser at one eps0.
+
+    Attributes:
+        share: upper bound on f, in (0, 1/2]; None where it is above 1/2, and tv says what there is to say.
+        tv: upper bound on the total variation between the reports of any two records.
+        first: law of the reports of one record, over classes in which reports are merged.
+        second: law of those of another, as far from the first as can be.
+        third: law of those of a third record; None if there are two only.
+    """
+
+    share: float | None
+    tv: float
+    first: FloatArray
+    second: FloatArray
+    third: FloatArray | None
+
+
+def _bounded(eps0: float, share: float, tv: float, laws: list[FloatArray]) -> Named:
+    """Return the numbers, rounded to the safe side and within what eps0 allows, and the laws."""
+    third = laws[2] if len(laws) == 3 else None
+    rounded = None if share > 0.5 * _UP else min(share * _UP, 0.5)
+    return Named(rounded, min(tv * _UP, math.tanh(eps0 / 2)), laws[0], laws[1], third)
+
+
+def _two_valued(eps0: float, overlaps: Overlaps, *, share: float, apart: float) -> Named:
+    """Return what follows for a randomiser that takes two values only.
+
+    Args:
+        eps0: local privacy parameter.
+        overlaps: how omega is spread over the sets of the records.
+        share: f, omega of the set of any record.
+        apart: the largest omega(S_x0 \\ S_x1) of two records.
+    """
+    masses = np.array(list(overlaps.values()))
+    high = 1 / (math.exp(-eps0) - math.expm1(-eps0) * share)  # b e
+    laws = []
+    for inside in np.array(list(overlaps)).T:
+        law = masses * np.where(inside == 1, high, high * math.exp(-eps0))
+        laws.append(law / law.sum())
+    return _bounded(eps0, share, -math.expm1(-eps0) * high * apart, laws)
+
+
+def _independent(q: float) -> Overlaps:
+    """Return the overlaps of three sets of measure q that are independent under omega."""
+    sides = (1 - q, q)
+    return {(i, j, k): sides[i] * sides[j] * sides[k] for i in range(2) for j in range(2) for k in range(2)}
+
+
+def _disjoint(share: float, overlap: float) -> Overlaps:
+    """Return the overlaps of two disjoint sets and of a third, all of measure ``share``; the part ``overlap``
+    of each of the two lies in the third."""
+    both, alone = share * overlap, share * (1 - overlap)
+    third = max(share - 2 * both, 0.0)
+    return {
+        (1, 0, 1): both,
+        (1, 0, 0): alone,
+        (0, 1, 1): both,
+        (0, 1, 0): alone,
+        (0, 0, 1): third,
+        (0, 0, 0): max(1 - 2 * share - third, 0.0),
+    }
+
+
+def krr(*, eps0: float, categories: int) -> Named:
+    """k-ary randomised response: the true category with e times the probability of each other one.
+
+    omega is uniform on the k categories and S_x = {x}: f = 1/k, b = k/(e + k - 1), and the sets are disjoint.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        categories: their number k, >= 2.
+    """
+    k = checks.count("categories", categories, at_least=2)
+    if k == 2:
+        return _two_valued(eps0, {(1, 0): 0.5, (0, 1): 0.5}, share=0.5, apart=0.5)
+    return _two_valued(eps0, _disjoint(1 / k, 0.0), share=1 / k, apart=1 / k)
+
+
+def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
+    """Subset selection: a set of s of k categories, e times as likely if the true one is in it.
+
+    omega is uniform on the sets of s categories, S_x those that hold x: f = s/k, b = k/(k + (e - 1) s), and
+    omega(S_x0 \\ S_x1) = s (k - s)/(k (k - 1)). For s > k/2 the blanket is smaller than that of the worst
+    randomiser, and tv alone is used.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        categories: their number k, >= 2.
+        subset: the size s of the set that is sent, 1 <= s < k.
+    """
+    k, s = checks.count("categories", categories, at_least=2), checks.count("subset", subset)
+    if s >= k:
+        raise ValueError(
+            f"subset must be smaller than categories={k}, got {subset!r}; all of them say nothing"
+        )
+    if k == 2:
+        return krr(eps0=eps0, categories=2)
+
+    def pattern(*inside: int) -> float:
+        probability, taken = 1.0, 0
+        for place, one in enumerate(inside):
+            probability *= (s - taken if one else k - s - (place - taken)) / (k - place)
+            taken += one
+        return max(probability, 0.0)
+
+    overlaps = {(i, j, m): pattern(i, j, m) for i in range(2) for j in range(2) for m in range(2)}
+    return _two_valued(eps0, overlaps, share=s / k, apart=pattern(1, 0))
+
+
+def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
+    """Local hashing: randomised response over g cells of the hash of the record.
+
+    The hash function is drawn uniformly from a family, for each report anew and sent along, or for the round
+    and public; not one for each client. omega is uniform on functions and cells, S_x = {(h, h(x))}: f = 1/g,
+    b = g/(e + g - 1), and omega(S_x0 \\ S_x1) = (1 - collision)/g. The laws are those of a family in which
+    the values of three records are independent.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        cells: their number g, >= 2.
+        collision: lower bound on the probability that two records have one hash: 1/g if the values of two are
+            independent; at 0 the bound holds for every family.
+    """
+    g = checks.count("cells", cells, at_least=2)
+    collision = checks.probability("collision", collision, zero=True)
+    return _two_valued(eps0, _independent(1 / g), share=1 / g, apart=(1 - collision) / g)
+
+
+def hadamard_response(*, eps0: float) -> Named:
+    """Hadamard response: a column of a Hadamard matrix, e times as likely where the record's row has a one.
+
+    omega is uniform on the columns. The sets of two rows have measure 1/2 and meet in 1/4, and those of three
+    rows in general position are independent: f = 1/2, b = 2/(e + 1), omega(S_x0 \\ S_x1) = 1/4.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+    """
+    return _two_valued(eps0, _independent(0.5), share=0.5, apart=0.25)
+
+
+def _unary(eps0: float, q: float) -> Named:
+    """Unary encoding: a bit for every category, set with probability p for the true one and q for each other.
+
+    e = p (1 - q)/((1 - p) q). For omega let every bit be set with probability q, independently, and let S_x
+    be where the bit of x is: relative to omega, R_x is (1 - p)/(1 - q) off S_x and e times that on it. So
+    f = q, b = (1 - p)/(1 - q), and omega(S_x0 \\ S_x1) = q (1 - q).
+    """
+    return _two_valued(eps0, _independent(q), share=q, apart=q * (1 - q))
+
+
+def oue(*, eps0: float) -> Named:
+    """Optimised unary encoding: the true bit is set with probability 1/2, every other with q = 1/(e + 1).
+
+    Of all unary encodings: f = q, b = (1 - p)/(1 - q) = (e + 1)/(2 e), omega(S_x0 \\ S_x1) = q (1 - q).
+
+    Args:
+        eps0: local privacy parameter, > 0.
+    """
+    return _unary(eps0, math.exp(-eps0) / (1 + math.exp(-eps0)))
+
+
+def rappor(*, eps0: float) -> Named:
+    """Basic RAPPOR, symmetric unary encoding: every bit is flipped with q = 1/(e^(eps0/2) + 1).
+
+    Of all unary encodings: f = q, b = (1 - p)/(1 - q) = e^(-eps0/2), omega(S_x0 \\ S_x1) = q (1 - q).
+
+    Args:
+        eps0: local privacy parameter, > 0.
+    """
+    return _unary(eps0, math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2)))
+
+
+def privunit(*, eps0: float, dimension: int) -> Named:
+    """PrivUnit with the best cap, on unit vectors, and on vectors of the ball by a random sign.
+
+    omega is uniform on the sphere, S_x the cap around x, and f the cap's share of the sphere. The caps of
+    opposite vectors are disjoint. A vector inside the ball sends the report of a random one of two opposite
+    unit vectors: a mixture, for which the bound holds by joint convexity. The third record is a vector at
+    right angles to the two.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        dimension: d >= 2.
+    """
+    d = checks.count("dimension", dimension, at_least=2)
+    made = constants.privunit(dimension=d, eps0=eps0)
+    overlap = _cap_overlap(d, made.threshold, made.cap)
+    return _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
+
+
+def _cap_overlap(dimension: int, threshold: float, cap: float) -> float:
+    """Return the part of a cap that lies in the cap around a vector at right angles.
+
+    Given the height v along one vector, the height along the other is sqrt(1 - v^2) times that of a uniform
+    vector in one dimension less.
+    """
+    widest = math.acos(min(threshold, 1.0))  # half the angle of the cap
+    if widest <= math.pi / 4:
+        return 0.0
+    if dimension == 2:
+        return (2 * widest - math.pi / 2) / (2 * widest)
+    z = (dimension - 1) / 2
+    log_density = math.log(constants.half_step(z)) - 0.5 * math.log(math.pi)
+
+    def share(angle: float) -> float:
+        height, left = math.sin(angle), math.cos(angle)
+        density = math.exp(log_density + (dimension - 2) * math.log(left))
+        if dimension == 3:
+            other = math.acos(threshold / left) / math.pi
+        else:
+            other = constants.cap_measure(dimension=dimension - 1, threshold=threshold / left)
+        return density * other if height >= threshold else 0.0
+
+    low, high = math.asin(threshold), math.acos(threshold)
+    # beyond, the density is below e^-60 of what it is at the low end
+    high = min(high, low + 12 / math.sqrt(dimension))
+    value, _ = integrate.quad(share, low, high, epsabs=0.0, epsrel=1e-10, limit=200)
+    return min(value / cap, 0.5)
+
+
+def hemisphere(*, eps0: float) -> Named:
+    """The hemisphere randomiser of unit vectors: PrivUnit with half of the sphere for a cap.
+
+    f = 1/2 and b = 2/(e + 1); the sets of opposite vectors are disjoint. So nothing is gained over the worst
+    randomiser. The third record is a vector at right angles, whose set halves those of the two.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+    """
+    return _two_valued(eps0, _disjoint(0.5, 0.5), share=0.5, apart=0.5)
+
+
+def coordinate(*, eps0: float, dimension: int = 2) -> Named:
+    """Coordinate sampling: a uniform coordinate and one bit by randomised response, also after a rotation.
+
+    omega is uniform on coordinates and bits, S_x the bits that are those of x: f = 1/2 and b = 2/(e + 1); the
+    sets of x and -x are disjoint. The third record agrees with either in half of the coordinates.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        dimension: of the vectors, >= 1; any even one says the same.
+    """
+    d = checks.count("dimension", dimension)
+    if d == 1:
+        return krr(eps0=eps0, categories=2)
+    agree = (d // 2) / d
+    overlaps = {
+        (1, 0, 1): agree / 2,
+        (1, 0, 0): (1 - agree) / 2,
+        (0, 1, 1): (1 - agree) / 2,
+        (0, 1, 0): agree / 2,
+    }
+    return _two_valued(eps0, overlaps, share=0.5, apart=0.5)
+
+
+def laplace(*, eps0: float) -> Named:
+    """Laplace noise of scale 1/eps0 on records in [0, 1].
+
+    The farther of the records 0 and 1 gives the least density, so the infimum of all R_x is min(R_0, R_1), of
+    mass b = 1 - tv, with tv = TV(R_0, R_1) = 1 - e^(-eps0/2). Hence f = 1/(e^(eps0/2) + 1). The third record
+    is 1/2.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+    """
+    edges = np.linspace(0.0, 1.0, _BINS + 1)
+    laws = []
+    for record in (0.0, 1.0, 0.5):
+        near = np.minimum(np.abs(edges[:-1] - record), np.abs(edges[1:] - record))
+        inner = 0.5 * np.exp(-eps0 * near) * -math.expm1(-eps0 / _BINS)
+        ends = 0.5 * np.exp(-eps0 * np.abs(np.array([0.0, 1.0]) - record))
+        law = np.concatenate([ends[:1], inner, ends[1:]])
+        laws.append(law / law.sum())
+    share = math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2))
+    return _bounded(eps0, share, -math.expm1(-eps0 / 2), laws)
+
+
+def piecewise(*, eps0: float) -> Named:
+    """The piecewise mechanism on records in [-1, 1] (Wang and others, 2019).
+
+    With r = e^(eps0/2) and C = (r + 1)/(r - 1), a report in [-C, C] has on an interval S_x of length C - 1 e
+    times the density that it has off it. omega is uniform on [-C, C]: f = (C - 1)/(2 C) = 1/(r + 1), b = 1/r.
+    The intervals of -1 and 1 are disjoint. The third record is 0.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+    """
+    share = math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2))
+    # of [-C, C], S_1 = [1, C] and S_0 = [-(C - 1)/2, (C - 1)/2]
+    bound = 1 / math.tanh(eps0 / 4)
+    overlap = max((bound - 1) / 2 - 1, 0.0) / (bound - 1)
+    return _two_valued(eps0, _disjoint(share, overlap), share=share, apart=share)
+
+
+_REGISTRY: dict[str, Callable[..., Named]] = {
+    "krr": krr,
+    "subset-selection": subset_selection,
+    "local-hashing": local_hashing,
+    "hadamard-response": hadamard_response,
+    "oue": oue,
+    "rappor": rappor,
+    "privunit": privunit,
+    "hemisphere": hemisphere,
+    "coordinate": coordinate,
+    "laplace": laplace,
+    "piecewise": piecewise,
+}
+NAMES = tuple(_REGISTRY)
+# Of the randomisers that trainings know by other names.
+_TRAINED = {
+    "l2_privunit": "privunit",
+    "l2_hemisphere": "hemisphere",
+    "linf_coordinate": "coordinate",
+    # a row of the Hadamard matrix, and one bit
+    "l1_hadamard": "coordinate",
+}
+
+
+def parameters(name: str) -> dict[str, bool]:
+    """Return the parameters of a named randomiser besides eps0, and whether each must be given.
+
+    Raises:
+        ValueError: there is no such randomiser; the message lists the names and the closest.
+    """
+    if name not in _REGISTRY:
+        if name in ("gaussian", "approximate-ldp"):
+            raise ValueError(
+                f"randomizer must be eps0-LDP, which {name!r} is not; use an accountant of mechanism {name!r}"
+            )
+        close = difflib.get_close_matches(str(name), NAMES, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise ValueError(f"randomizer must be one of {', '.join(NAMES)}, got {name!r}; {hint}".rstrip("; "))
+    found = inspect.signature(_REGISTRY[name]).parameters
+    return {key: one.default is one.empty for key, one in found.items() if key != "eps0"}
+
+
+def named(name: str, *, eps0: float, **given: Any) -> Named:
+    """Return what is known of a randomiser.
+
+    Args:
+        name: one of ``NAMES``.
+        eps0: local privacy parameter, > 0.
+        given: the randomiser's own parameters; see its function in this module.
+
+    Raises:
+        ValueError: there is no such randomiser, or one of its parameters is missing, not its own or out of
+            range.
+    """
+    check_parameters(name, given)
+    return _REGISTRY[name](eps0=checks.positive("eps0", eps0), **given)
+
+
+def check_parameters(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse parameters that are not those of a named randomiser.
+
+    Raises:
+        ValueError: one is missing, or not the randomiser's own.
+    """
+    wanted = parameters(name)
+    for key, needed in wanted.items():
+        if needed and key not in given:
+            raise ValueError(
+                f"randomizer {name!r} needs {key}, got {dict(given) or 'no parameter'}; give {key}"
+            )
+    for key, value in given.items():
+        if key not in wanted:
+            takes = ", ".join(wanted) or "no parameter"
+            raise ValueError(f"randomizer {name!r} takes {takes}, got {key}={value!r}; leave {key} out")
+
+
+def of_training(randomizer: str, *, dimension: int) -> tuple[str, dict[str, Any]]:
+    """Return the name and the parameters of the randomiser of a training.
+
+    Args:
+        randomizer: one of ``randomizers.registry.PURE``.
+        dimension: d, the length of the vectors.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    name = _TRAINED[checks.choice("randomizer", randomizer, tuple(_TRAINED))]
+    return name, {"dimension": dimension} if name == "privunit" else {}
