@@ -6,6 +6,7 @@
 
 from shuffledp.accountants import (
     approximate,
+    blankets,
     checkin,
     checkin_gaussian,
     clones,
@@ -17,18 +18,18 @@ from shuffledp.accountants import (
     girgis2021ccs,
     koskela2022,
     krr,
+    named,
     random_checkin,
     randomized_response,
     systems,
     unshuffled,
 )
+from shuffledp.accountants.named import bracket, epsilon
 from shuffledp.accountants.registry import (
     Accountant,
     Bracket,
     Refusal,
     attempts,
-    bracket,
-    epsilon,
     get,
     names,
     needs_decomposition,
@@ -41,6 +42,7 @@ __all__ = [
     "Refusal",
     "approximate",
     "attempts",
+    "blankets",
     "bracket",
     "checkin",
     "checkin_gaussian",
@@ -55,6 +57,7 @@ __all__ = [
     "girgis2021ccs",
     "koskela2022",
     "krr",
+    "named",
     "names",
     "needs_decomposition",
     "random_checkin",

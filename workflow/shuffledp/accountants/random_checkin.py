@@ -75,7 +75,7 @@ systems.enter(
         _eps0,
     )
 )
-systems.enter(
+SHUFFLE = systems.enter(
     systems.System(
         "shuffle",
         "ldp",

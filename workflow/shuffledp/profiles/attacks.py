@@ -79,7 +79,8 @@ def score_outcomes(
     p, q, apart = (np.convolve(law, dense(one)) for one in (first, second, first - second))
     kept = (p > 0) & (q > 0)
     p, q, apart = p[kept], q[kept], apart[kept]
-    loss = np.where(apart > 0, np.log1p(apart / q), -np.log1p(-apart / p))
+    # the smaller of the two below, so that small losses keep their digits
+    loss = np.sign(apart) * np.log1p(np.abs(apart) / np.minimum(p, q))
     lost = math.exp(-nats)
     return [Outcomes(p, loss, lost), Outcomes(q, -loss, lost)]
 

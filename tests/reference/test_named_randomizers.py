@@ -1,0 +1,278 @@
+"""Blankets and named randomisers against the exact law of the shuffled reports, by code of its own."""
+
+import math
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from reference.exact import shuffle_law, subsampled_law
+from shuffledp.profiles import attacks, four_kinds
+from shuffledp.profiles.named_randomizers import named
+
+ROUNDING = 1e-11
+
+
+def divergence(p, q, ratio):
+    return sum(max(p[h] - ratio * q.get(h, 0), 0) for h in p)
+
+
+def at(pair, ratio, *, infinite):
+    """The divergence of a listed pair; what is left out counts in full or not at all."""
+    excess = pair.mass * np.maximum(-np.expm1(math.log(ratio) - pair.loss), 0.0)
+    return float(excess.sum()) + (pair.infinite if infinite else 0.0)
+
+
+def ratios(eps0):
+    return [math.exp(part * eps0) for part in (-1.1, -0.5, 0.0, 0.02, 0.3, 0.5, 0.9, 0.99)]
+
+
+# --- any randomiser
+
+
+def vertex_like(rng, symbols, records, eps0):
+    """A randomiser whose columns take the values 1 and e up to scale, or anything between."""
+    while True:
+        powers = (
+            rng.integers(0, 2, (records, symbols)) if rng.random() < 0.5 else rng.random((records, symbols))
+        )
+        rows = np.exp(eps0 * powers) * rng.random(symbols)
+        rows /= rows.sum(axis=1, keepdims=True)
+        spread = (rows.max(axis=0) / rows.min(axis=0)).max()
+        if 1.01 < spread <= math.exp(eps0):
+            return [tuple(row) for row in rows.tolist()]
+
+
+def test_no_mechanism_exceeds_its_bound():
+    rng = np.random.default_rng(1)
+    for _ in range(120):
+        eps0 = float(rng.choice([0.3, 1.0, 2.0, 3.0]))
+        rows = vertex_like(rng, int(rng.integers(2, 5)), int(rng.integers(2, 4)), eps0)
+        blanket = sum(map(min, *rows))
+        tv = sum(abs(a - b) for a, b in zip(rows[0], rows[1], strict=True)) / 2
+        share = (1 / blanket - 1) / math.expm1(eps0)
+        if tv < 1e-6:
+            continue
+        n = int(rng.integers(2, 5))
+        k = int(rng.integers(1, n + 1))
+        others = [rows[index] for index in rng.integers(0, len(rows), n - 1)]
+        p, q = (subsampled_law((*others, row), k) for row in rows[:2])
+        known = [{}, {"tv": tv}]
+        if share <= 0.5:
+            known += [{"share": share}, {"share": share, "tv": tv}]
+        for numbers in known:
+            pair = four_kinds.kinds_outcomes(n=n, k=k, eps0=eps0, **numbers)
+            for ratio in ratios(eps0):
+                bound = at(pair, ratio, infinite=True)
+                for exact in (divergence(p, q, ratio), divergence(q, p, ratio)):
+                    assert exact <= bound * (1 + ROUNDING) + 1e-13
+
+
+def test_clients_who_check_in():
+    eps0, rate, n = 1.5, 0.3, 4
+    e = math.exp(eps0)
+    rows = [tuple(np.array(row) / (e + 2)) for row in ((e, 1, 1), (1, e, 1), (1, 1, e))]
+    pair = four_kinds.kinds_outcomes(n=n, k=n, eps0=eps0, share=1 / 3, rate=rate)
+    checked_in = [(*(rate * value for value in row), 1 - rate) for row in rows]
+    for others in product(range(3), repeat=n - 1):
+        p, q = (shuffle_law(tuple(checked_in[i] for i in (*others, own))) for own in (0, 1))
+        for ratio in ratios(eps0):
+            assert divergence(p, q, ratio) <= at(pair, ratio, infinite=True) * (1 + ROUNDING) + 1e-13
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+@pytest.mark.parametrize("eps0", [0.4, 2.0])
+def test_one_report_of_two_symbols_attains_it(eps0, n):
+    e = math.exp(eps0)
+    one, two = ((e / (1 + e), 1 / (1 + e)), (1 / (1 + e), e / (1 + e)))
+    pair = four_kinds.kinds_outcomes(n=n, k=1, eps0=eps0)
+    p, q = (subsampled_law((*[one] * (n - 1), own), 1) for own in (one, two))
+    for part in (0.01, 0.3, 0.9, 0.99):
+        ratio = 1 + part * (e - 1) / n
+        assert at(pair, ratio, infinite=False) == pytest.approx(divergence(q, p, ratio), rel=1e-9)
+
+
+@pytest.mark.parametrize("categories", [2, 3, 5])
+@pytest.mark.parametrize("n", [2, 4])
+def test_all_others_on_the_first_category_attain_it_near_the_largest_loss(categories, n):
+    eps0 = 1.5
+    rows = normalised(krr_rows(math.exp(eps0), categories))
+    pair = four_kinds.kinds_outcomes(n=n, k=n, eps0=eps0, share=1 / categories)
+    p, q = (shuffle_law((*[rows[0]] * (n - 1), own)) for own in rows[:2])
+    ratio = math.exp(0.97 * eps0)
+    assert at(pair, ratio, infinite=False) == pytest.approx(divergence(p, q, ratio), rel=1e-9)
+
+
+def test_the_unseen_rest_is_not_merged_with_reports_of_no_kind():
+    one, two = ((7 / 32, 5 / 32, 20 / 32), (7 / 32, 20 / 32, 5 / 32))
+    p, q = (shuffle_law((one, own)) for own in (one, two))
+    exact = max(divergence(p, q, 3.276), divergence(q, p, 3.276))
+    assert exact == pytest.approx(0.0707, abs=1e-4)
+    pair = four_kinds.kinds_outcomes(n=2, k=2, eps0=math.log(4), share=(32 / 17 - 1) / 3)
+    assert at(pair, 3.276, infinite=False) == pytest.approx(exact, rel=1e-9)
+
+
+# --- named randomisers, built from their definitions
+
+
+def krr_rows(e, categories):
+    return [[e if y == x else 1 for y in range(categories)] for x in range(categories)]
+
+
+def subset_rows(e, categories, subset):
+    sets = list(combinations(range(categories), subset))
+    return [[e if x in one else 1 for one in sets] for x in range(categories)]
+
+
+def bit_rows(p, q, categories):
+    words = list(product((0, 1), repeat=categories))
+    return [
+        [
+            math.prod((s if bit else 1 - s) for i, bit in enumerate(w) for s in (p if i == x else q,))
+            for w in words
+        ]
+        for x in range(categories)
+    ]
+
+
+def hashing_rows(e, cells, records):
+    functions = list(product(range(cells), repeat=records))
+    return [[e if h[x] == y else 1 for h in functions for y in range(cells)] for x in range(records)]
+
+
+def hadamard_rows(e, size):
+    return [[e if bin(x & y).count("1") % 2 == 0 else 1 for y in range(size)] for x in range(1, size)]
+
+
+def built(name, eps0):
+    e, r = math.exp(eps0), math.exp(eps0 / 2)
+    return {
+        "krr3": lambda: ("krr", {"categories": 3}, krr_rows(e, 3)),
+        "krr2": lambda: ("krr", {"categories": 2}, krr_rows(e, 2)),
+        "krr5": lambda: ("krr", {"categories": 5}, krr_rows(e, 5)),
+        "subset": lambda: ("subset-selection", {"categories": 4, "subset": 2}, subset_rows(e, 4, 2)),
+        "large-subset": lambda: ("subset-selection", {"categories": 3, "subset": 2}, subset_rows(e, 3, 2)),
+        "hashing": lambda: ("local-hashing", {"cells": 2}, hashing_rows(e, 2, 3)),
+        "known-hashing": lambda: ("local-hashing", {"cells": 2, "collision": 0.5}, hashing_rows(e, 2, 3)),
+        "hadamard": lambda: ("hadamard-response", {}, hadamard_rows(e, 4)),
+        "oue": lambda: ("oue", {}, bit_rows(0.5, 1 / (e + 1), 3)),
+        "rappor": lambda: ("rappor", {}, bit_rows(r / (r + 1), 1 / (r + 1), 3)),
+        "coordinate": lambda: ("coordinate", {}, [[e, e, 1, 1], [1, 1, e, e], [e, 1, 1, e]]),
+    }[name]()
+
+
+BUILT = [
+    *("krr3", "krr2", "krr5", "subset", "large-subset", "hashing", "known-hashing", "hadamard", "oue"),
+    *("rappor", "coordinate"),
+]
+
+
+def normalised(rows):
+    return [tuple(value / math.fsum(row) for value in row) for row in rows]
+
+
+def merged(rows, used):
+    """The randomiser of some of the records, symbols with the same likelihoods merged: nothing is lost."""
+    columns = {}
+    for column in zip(*[rows[index] for index in used], strict=True):
+        key = tuple(round(value / column[0], 9) for value in column)
+        columns[key] = [a + b for a, b in zip(columns.get(key, [0.0] * len(used)), column, strict=True)]
+    return [tuple(row) for row in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize("eps0", [0.7, 2.0])
+@pytest.mark.parametrize("name", BUILT)
+def test_the_numbers_of_a_named_randomiser(name, eps0):
+    registered, parameters, rows = built(name, eps0)
+    found = named(registered, eps0=eps0, **parameters)
+    rows = normalised(rows)
+    blanket = sum(map(min, *rows)) if len(rows) > 1 else 1.0
+    tv = max(sum(abs(a - b) for a, b in zip(one, two, strict=True)) / 2 for one, two in combinations(rows, 2))
+    assert tv <= found.tv * (1 + ROUNDING)
+    if found.share is not None:
+        # the infimum may be larger than the blanket that the numbers stand for, never smaller
+        assert 1 / (1 + math.expm1(eps0) * found.share) <= blanket * (1 + ROUNDING)
+    if name != "hashing":
+        assert tv == pytest.approx(found.tv, rel=1e-9)
+    # the laws are those of three of its records
+    laws = [law for law in (found.first, found.second, found.third) if law is not None]
+    assert sum(abs(laws[0] - laws[1])) / 2 == pytest.approx(tv, rel=1e-9)
+    assert all(law.sum() == pytest.approx(1, rel=1e-12) for law in laws)
+    used = laws[1] > 0
+    assert max(laws[0][used] / laws[1][used]) == pytest.approx(math.exp(eps0), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_no_data_set_of_a_named_randomiser_exceeds_its_bound(name):
+    eps0, n = 1.2, 3
+    registered, parameters, rows = built(name, eps0)
+    rows, found = normalised(rows), named(registered, eps0=eps0, **parameters)
+    numbers = {key: value for key, value in (("share", found.share), ("tv", found.tv)) if value is not None}
+    pairs = {k: four_kinds.kinds_outcomes(n=n, k=k, eps0=eps0, **numbers) for k in (1, 2, 3)}
+    # by symmetry the client who differs changes from the first record to the second
+    for others in product(range(min(len(rows), 4)), repeat=n - 1):
+        used = sorted({0, 1, *others})
+        some = merged(rows, used)
+        holds = [some[used.index(index)] for index in others]
+        for k, pair in pairs.items():
+            p, q = (subsampled_law((*holds, own), k) for own in some[:2])
+            for ratio in ratios(eps0):
+                assert divergence(p, q, ratio) <= at(pair, ratio, infinite=True) * (1 + ROUNDING) + 1e-13
+
+
+@pytest.mark.parametrize("name", ["krr", "subset-selection", "oue", "laplace", "privunit"])
+@pytest.mark.parametrize(("n", "k"), [(4, 4), (5, 2)])
+def test_a_score_says_no_more_than_the_reports(name, n, k):
+    parameters = {
+        "krr": {"categories": 4},
+        "subset-selection": {"categories": 5, "subset": 2},
+        "privunit": {"dimension": 5},
+    }.get(name, {})
+    eps0 = 1.5
+    found = named(name, eps0=eps0, **parameters)
+    for others in (found.first, found.third):
+        if name == "laplace":
+            # thirty classes are too many to go through: those of the ends, and the rest
+            laws = [np.array([x[0], x[1:-1].sum(), x[-1]]) for x in (found.first, found.second, others)]
+        else:
+            used = found.first + others > 0
+            laws = [law[used] for law in (found.first, found.second, others)]
+        first, second = (attacks.in_place(law, laws[2], k / n) for law in laws[:2])
+        pairs = attacks.score_outcomes(first, second, [(laws[2], k - 1)])
+        one, two, rest = (tuple(law.tolist()) for law in laws)
+        p, q = (subsampled_law((*[rest] * (n - 1), own), k) for own in (one, two))
+        for pair, (a, b) in zip(pairs, ((p, q), (q, p)), strict=True):
+            assert pair.mass.sum() == pytest.approx(1, rel=1e-12)
+            for ratio in ratios(eps0):
+                exact, score = divergence(a, b, ratio), at(pair, ratio, infinite=False)
+                assert score <= exact * (1 + ROUNDING) + 1e-13
+        # two symbols, or three of which one is neutral: the sum says most of it
+        assert at(pairs[0], 1.0, infinite=False) > 0.8 * divergence(p, q, 1.0)
+
+
+def test_scores_of_others_with_two_records():
+    eps0 = 1.0
+    found = named("krr", eps0=eps0, categories=2)
+    pairs = attacks.score_outcomes(found.first, found.second, [(found.first, 2), (found.second, 1)])
+    one, two = tuple(found.first.tolist()), tuple(found.second.tolist())
+    p, q = (shuffle_law((one, one, two, own)) for own in (one, two))
+    for ratio in ratios(eps0):
+        assert at(pairs[0], ratio, infinite=False) == pytest.approx(
+            divergence(p, q, ratio), rel=1e-10, abs=1e-14
+        )
+        assert at(pairs[1], ratio, infinite=False) == pytest.approx(
+            divergence(q, p, ratio), rel=1e-10, abs=1e-14
+        )
+
+
+def test_the_share_of_exact_fractions():
+    """f of subset selection as an exact fraction: the least blanket over all records."""
+    e = Fraction(5)
+    rows = [[Fraction(value) for value in row] for row in subset_rows(e, 5, 2)]
+    rows = [[value / sum(row) for value in row] for row in rows]
+    blanket = sum(map(min, *rows))
+    # with every record, no set is off all of them: the infimum is the uniform measure
+    assert blanket == Fraction(5, 5 + 4 * 2)
+    assert (1 / blanket - 1) / (e - 1) == Fraction(2, 5)
+    assert named("subset-selection", eps0=math.log(5), categories=5, subset=2).share == pytest.approx(0.4)

@@ -1,0 +1,148 @@
+"""What is known of a randomiser besides eps0: its blanket's share, total variation or both; three protocols.
+
+The protocols are those of any eps0-LDP randomiser. Neither number can make epsilon larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from shuffledp import checks
+from shuffledp.accountants import checkin, losses, random_checkin, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checks import FloatArray
+from shuffledp.profiles import four_kinds
+
+
+class _Known(NamedTuple):
+    """What a mechanism says of its randomiser."""
+
+    variables: tuple[str, ...]
+    words: str
+    label: str
+    note: str
+
+
+_SHARE, _TV = "a blanket of mass 1/(1 + (e^eps0 - 1) share)", "total variation of at most tv between records"
+KNOWN = {
+    "share": _Known(
+        ("share",),
+        _SHARE,
+        "share of the blanket, numerical",
+        "The clones of all randomisers at share = 1/2; the smaller the share, the smaller epsilon.",
+    ),
+    "tv": _Known(
+        ("tv",),
+        _TV,
+        "total variation, numerical",
+        "With the least blanket that an eps0-LDP randomiser of this total variation can have.",
+    ),
+    "blanket": _Known(
+        ("share", "tv"),
+        f"{_SHARE} and {_TV}",
+        "share and total variation, numerical",
+        "As share-pld, where two records differ in less than all that the blanket leaves.",
+    ),
+}
+BASES = (systems.get(*systems.MAIN), checkin.SYSTEM, random_checkin.SHUFFLE)
+# protocol -> the beginning of its accountants' names
+PREFIXES = {"subsampled-shuffle": "", "shuffled-check-in": "check-in-", "shuffle": "shuffle-"}
+
+
+def numbers(eps0: float, given: Mapping[str, Any]) -> dict[str, float]:
+    """Return share and tv as far as they are given, checked.
+
+    Raises:
+        ValueError: one is out of range, or impossible at this eps0.
+    """
+    found = {}
+    if "share" in given:
+        found["share"] = four_kinds.checked_share(given["share"])
+    if "tv" in given:
+        # without a loss nothing can differ, which every tv bounds
+        found["tv"] = (
+            four_kinds.checked_tv(given["tv"], eps0)
+            if eps0 > 0
+            else checks.probability("tv", given["tv"], zero=True, one=True)
+        )
+    return found
+
+
+def columns(
+    *,
+    n: int,
+    eps0: float,
+    rounds: FloatArray,
+    delta: float,
+    k: int | None = None,
+    rate: float = 1.0,
+    share: float | None = None,
+    tv: float | None = None,
+) -> Columns:
+    """Return epsilon of T rounds for every T, by what is known of the randomiser.
+
+    Args:
+        n: number of clients.
+        eps0: local privacy parameter.
+        rounds: numbers of rounds.
+        delta: target.
+        k: reports of a round, of clients drawn afresh; all n if None.
+        rate: with all n, the probability with which each checks in.
+        share: as for ``four_kinds.kinds``.
+        tv: as for ``four_kinds.kinds``.
+    """
+    return losses.upper_columns(
+        eps0,
+        lambda: four_kinds.kinds_outcomes(
+            n=n,
+            k=n if k is None else k,
+            eps0=eps0,
+            share=share,
+            tv=tv,
+            rate=rate,
+            nats=losses.nats(rounds, delta),
+        ),
+        rounds=rounds,
+        delta=delta,
+    )
+
+
+def _enter(base: systems.System, mechanism: str) -> None:
+    """Register what a mechanism knows, for one protocol: a system and its accountant."""
+    known, name = KNOWN[mechanism], f"{PREFIXES[base.protocol]}{mechanism}-pld"
+
+    def check(given: Mapping[str, Any]) -> systems.Setting:
+        checked = base.check({variable: given[variable] for variable in base.variables})
+        return {**checked, **numbers(checked["eps0"], given)}
+
+    def compute(**setting: Any) -> Columns:
+        return columns(**setting)
+
+    systems.enter(
+        systems.System(
+            base.protocol,
+            mechanism,
+            f"{base.words}, of a randomiser with {known.words}",
+            (*base.variables, *known.variables),
+            name,
+            check,
+            base.pure,
+        )
+    )
+    register(
+        name=name,
+        citation="this project, feldman2022, balle2019, doroshenko2022",
+        theorem="the blanket's reports in four kinds",
+        kind="upper",
+        label=known.label,
+        needs=("eps0-LDP", known.words),
+        note=known.note,
+        protocol=base.protocol,
+        mechanism=mechanism,
+    )(compute)
+
+
+for _base in BASES:
+    for _mechanism in KNOWN:
+        _enter(_base, _mechanism)

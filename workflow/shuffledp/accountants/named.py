@@ -1,0 +1,223 @@
+"""A randomiser by its name: what is known of it, and data sets of its own.
+
+>>> from shuffledp import accountants
+>>> setting = {"n": 6e4, "k": 2e3, "eps0": 2, "rounds": 5800, "delta": 1e-5}
+>>> accountants.epsilon(**setting, randomizer="privunit", dimension=13706)
+>>> accountants.bracket(**setting, randomizer="krr", categories=100)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import checks, numerics
+from shuffledp.accountants import blankets, losses, registry, systems
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
+from shuffledp.profiles import attacks, four_kinds, named_randomizers
+from shuffledp.profiles.randomized_response import many_symbols_pair
+
+# Parts of the others that hold the first of two records: where there are but two, each may be the worst.
+_PARTS = (1.0, 0.75, 0.5)
+
+
+class Bracket(NamedTuple):
+    """Where epsilon of a named randomiser lies.
+
+    Attributes:
+        lower: epsilon of one of its data sets and neighbours: no valid accountant can report less.
+        upper: certified.
+        names: the data set behind ``lower``, in words, and the accountant behind ``upper``.
+    """
+
+    lower: float
+    upper: float
+    names: tuple[str, str]
+
+
+class _Case(NamedTuple):
+    """A named randomiser in a protocol.
+
+    Attributes:
+        system: the protocol with any eps0-LDP randomiser.
+        setting: its variables, checked.
+        randomizer: the name.
+        known: None at eps0 = 0.
+    """
+
+    system: systems.System
+    setting: systems.Setting
+    randomizer: str
+    known: named_randomizers.Named | None
+    parameters: dict[str, Any]
+
+
+def epsilon(
+    name: str | None = None,
+    *,
+    rounds: ArrayLike,
+    delta: float,
+    randomizer: str | None = None,
+    **setting: Any,
+) -> float | FloatArray:
+    """Return epsilon of T rounds, by an accountant or of a randomiser.
+
+    Args:
+        name: the accountant's; may be left out where a randomiser is named.
+        rounds: numbers of rounds T, whole numbers >= 0, any shape.
+        delta: target, in [0, 1).
+        randomizer: one of ``named_randomizers.NAMES``: epsilon is then an upper bound for it, by what is
+            known of it.
+        setting: the variables of the accountant's system. Where a randomiser is named: n and eps0, with k for
+            rounds of k clients, with rate for clients who check in, or with neither for rounds of all n
+            clients; and the randomiser's own parameters.
+
+    Returns:
+        Epsilon, of the shape of ``rounds``; see ``Accountant.epsilon``.
+
+    Raises:
+        ValueError: an argument is missing, unknown or out of range; or the accountant named is for another
+            protocol, or not for what is known of the randomiser.
+    """
+    if randomizer is None:
+        if name is None:
+            raise ValueError(
+                "name must be an accountant's where no randomizer is named, got None; give either"
+            )
+        return registry.epsilon(name, rounds=rounds, delta=delta, **setting)
+    case = _case(randomizer, setting)
+    entry, own = upper_accountant(case)
+    if name is not None:
+        entry = registry.get(name)
+        own = _setting_of(entry, case)
+    return entry.epsilon(rounds=rounds, delta=delta, **own)
+
+
+def bracket(
+    *, rounds: int, delta: float, randomizer: str | None = None, **setting: Any
+) -> registry.Bracket | Bracket:
+    """Return the tightest lower and upper bounds on epsilon: of any randomiser's worst, or of a named one.
+
+    Args:
+        rounds: number of rounds, one number.
+        delta: target, in [0, 1).
+        randomizer: as for ``epsilon``.
+        setting: as for ``epsilon``; without a randomiser n, k and eps0.
+
+    Returns:
+        ``registry.bracket`` without a randomiser, else a ``Bracket`` of the named one.
+
+    Raises:
+        ValueError: an argument is missing, unknown or out of range.
+    """
+    if randomizer is None:
+        return registry.bracket(rounds=rounds, delta=delta, **setting)
+    case = _case(randomizer, setting)
+    count = checks.count("rounds", rounds, at_least=0)
+    entry, own = upper_accountant(case)
+    upper = float(entry.epsilon(rounds=count, delta=delta, **own))
+    lower, words = _lower(case, count, checks.probability("delta", delta, zero=True))
+    # they may cross by rounding where both are the pure DP of the protocol
+    return Bracket(min(lower, upper), upper, (words, entry.name))
+
+
+def upper_accountant(case: _Case) -> tuple[registry.Accountant, systems.Setting]:
+    """Return the accountant that makes the most of what is known of a randomiser, and its setting."""
+    if case.known is None:
+        own: dict[str, float] = {"share": 0.5}
+    elif case.known.share is None:
+        own = {"tv": case.known.tv}
+    else:
+        own = {"share": case.known.share}
+        with_tv = four_kinds.kinds(eps0=case.setting["eps0"], share=case.known.share, tv=case.known.tv)
+        if with_tv.heavy > 0:
+            own["tv"] = case.known.tv
+    mechanism = next(name for name, known in blankets.KNOWN.items() if set(known.variables) == set(own))
+    entry = registry.get(systems.get(case.system.protocol, mechanism).default)
+    return entry, {**case.setting, **own}
+
+
+def _setting_of(entry: registry.Accountant, case: _Case) -> systems.Setting:
+    """Return the setting of an accountant for a randomiser.
+
+    Raises:
+        ValueError: it is for another protocol, or for what is not known.
+    """
+    known = blankets.KNOWN[entry.mechanism].variables if entry.mechanism in blankets.KNOWN else ()
+    found = {name: getattr(case.known, name) if case.known else 0.5 for name in known}
+    usable = entry.kind == "upper" and (entry.mechanism == "ldp" or known) and None not in found.values()
+    if entry.protocol != case.system.protocol or not usable:
+        best, _ = upper_accountant(case)
+        raise ValueError(
+            f"accountant must be an upper bound for {case.system.protocol} with {case.randomizer!r}, got "
+            f"{entry.name!r}, which is for {entry.system}; leave it out or take {best.name!r}"
+        )
+    return {**case.setting, **found}
+
+
+def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
+    """Return a randomiser in the protocol that the variables given set.
+
+    Raises:
+        ValueError: a variable or parameter is missing, unknown or out of range.
+    """
+    takes = named_randomizers.parameters(randomizer)
+    parameters = {name: value for name, value in given.items() if name in takes}
+    setting = {name: value for name, value in given.items() if name not in takes}
+    found = [base for base in blankets.BASES if set(base.variables) == set(setting)]
+    if not found:
+        sets = " or ".join(", ".join(base.variables) for base in blankets.BASES)
+        own = ", ".join(takes) or "no parameter"
+        raise ValueError(
+            f"randomizer {randomizer!r} needs {sets} (with rounds and delta) and takes {own}; got "
+            f"{', '.join(given) or 'nothing'}"
+        )
+    named_randomizers.check_parameters(randomizer, parameters)
+    checked = found[0].check(setting)
+    # where eps0 is not one for numbers, they are checked all the same
+    some = min(max(checked["eps0"], losses.SMALLEST_EPS0), losses.LARGEST_EPS0)
+    known = named_randomizers.named(randomizer, eps0=some, **parameters)
+    inside = checked["eps0"] == some
+    return _Case(found[0], checked, randomizer, known if inside else None, parameters)
+
+
+def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
+    """Return the largest epsilon of the data sets of a randomiser, and which it is of."""
+    if case.known is None or rounds == 0:
+        return 0.0, "nothing"
+    target = max(delta, numerics.SMALLEST_DELTA)
+    counts = np.array([float(rounds)])
+    found = []
+    for words, pairs in _attacks(case, losses.nats(counts, target)):
+        columns = losses.columns(pairs, rounded=merge_to_lattice, rounds=counts, delta=target, bound="lower")
+        found.append((float(columns["epsilon"][0]), words))
+    return max(found)
+
+
+def _attacks(case: _Case, nats: float) -> Iterator[tuple[str, list[Outcomes]]]:
+    """Yield data sets in words, and the pairs of what their neighbours leak."""
+    known, n, eps0 = case.known, case.setting["n"], case.setting["eps0"]
+    k, rate = case.setting.get("k", n), case.setting.get("rate", 1.0)
+    none = Outcomes(np.ones(1), np.zeros(1))
+    if case.randomizer == "krr" and known.third is not None and rate == 1:
+        pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=int(case.parameters["categories"]))
+        yield "all others on a third category", [dominating(pair, gamma=1.0)]
+    for words, others in (("a third record", known.third), ("the first record", known.first)):
+        if others is None:
+            continue
+        laws = [known.first, known.second, others]
+        if rate < 1:
+            laws = [attacks.at_rate(law, rate) for law in laws]
+        first, second = (attacks.in_place(law, laws[2], k / n) for law in laws[:2])
+        pairs = attacks.score_outcomes(first, second, [(laws[2], k - 1)], nats=nats)
+        yield f"all others on {words}", pairs or [none]
+    if known.third is None and rate == 1 and k == n:
+        for part in _PARTS:
+            held = round(part * (n - 1))
+            others = [(known.first, held), (known.second, n - 1 - held)]
+            pairs = attacks.score_outcomes(known.first, known.second, others, nats=nats)
+            yield f"{held} others on the first record, {n - 1 - held} on the second", pairs or [none]
