@@ -20,6 +20,7 @@ class _Known(NamedTuple):
 
     variables: tuple[str, ...]
     words: str
+    need: str
     label: str
     note: str
 
@@ -29,18 +30,21 @@ KNOWN = {
     "share": _Known(
         ("share",),
         _SHARE,
+        "share of its blanket",
         "share of the blanket, numerical",
         "The clones of all randomisers at share = 1/2; the smaller the share, the smaller epsilon.",
     ),
     "tv": _Known(
         ("tv",),
         _TV,
+        "total variation",
         "total variation, numerical",
         "With the least blanket that an eps0-LDP randomiser of this total variation can have.",
     ),
     "blanket": _Known(
         ("share", "tv"),
         f"{_SHARE} and {_TV}",
+        "share and total variation",
         "share and total variation, numerical",
         "As share-pld, where two records differ in less than all that the blanket leaves.",
     ),
@@ -136,7 +140,7 @@ def _enter(base: systems.System, mechanism: str) -> None:
         theorem="the blanket's reports in four kinds",
         kind="upper",
         label=known.label,
-        needs=("eps0-LDP", known.words),
+        needs=("eps0-LDP", known.need),
         note=known.note,
         protocol=base.protocol,
         mechanism=mechanism,
