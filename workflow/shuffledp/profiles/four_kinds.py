@@ -234,6 +234,12 @@ class _Pair:
         reach = level / 3 + np.sqrt(level**2 / 9 + 2 * level * centre * (1 - p)) + 1
         return np.maximum(np.floor(centre - reach), 0.0), np.minimum(np.ceil(centre + reach), trials)
 
+    def _group(self, trials: float, log_p: float, log_q: float) -> int:
+        """Return how many neighbouring values of a binomial law may be summed by their middle."""
+        nats = self._nats + _TILTED_WIDER
+        slope = math.sqrt(2 * nats / max(trials, 1.0)) * math.exp(min(-(log_p + log_q) / 2, 300.0))
+        return numerics.group_size(slope)
+
     def _blocks(self) -> None:
         """Set blocks of N: their ends, their probabilities, and the totals that stand for them.
 
@@ -253,7 +259,8 @@ class _Pair:
             with np.errstate(divide="ignore"):
                 return pmf + np.log(self._expected(values))
 
-        log_mass, _ = numerics.cell_sums(log_term, self._low, self._high)
+        group = self._group(float(self._k), log_p, log_q)
+        log_mass, _ = numerics.cell_sums(log_term, self._low, self._high, group=group)
         mass = np.exp(log_mass - log_mass.max())
         self._mass = mass / mass.sum()
         self._base = self._absent + self._half_sum * self._low
@@ -310,7 +317,8 @@ class _Pair:
         def log_term(values: FloatArray, some: slice) -> FloatArray:
             return numerics.log_binomial_pmf(values, count[some, None], log_p, log_q)
 
-        log_sum, within = numerics.cell_sums(log_term, begin, end)
+        group = self._group(float(count.min()), log_p, log_q)
+        log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
         block = rows.block[row]
         alone = cell < start[row]
         lower, upper = np.where(alone, self._base[block], grid[np.maximum(cell, 0)]), grid[cell + 1]
@@ -348,7 +356,8 @@ class _Pair:
         def log_term(values: FloatArray, some: slice) -> FloatArray:
             return numerics.log_binomial_pmf(values, trials[row[some], None], log_p, log_q)
 
-        log_sum, within = numerics.cell_sums(log_term, begin, end)
+        group = self._group(float(trials.min()), log_p, log_q)
+        log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
         if width == 1:
             return _Rows(rows.block[row], begin, log_sum)
         share = within / np.maximum(np.minimum(begin + width, trials[row]) - begin, 1.0)
@@ -381,7 +390,8 @@ class _Pair:
         def log_term(values: FloatArray, some: slice) -> FloatArray:
             return numerics.log_binomial_pmf(values, n[row[some], None], half, half)
 
-        log_sum, within = numerics.cell_sums(log_term, begin, end)
+        group = self._group(float(n[n > 0].min(initial=np.inf)), half, half)
+        log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
         mass = np.exp(log_sum)
         up = np.clip((2 * (begin + within) - n[row] - width * step) / width, 0.0, 1.0)
         np.add.at(law, (row, step), mass * (1 - up))
