@@ -380,6 +380,20 @@ def test_check_in_is_bounded_by_the_mixture_over_its_number():
             assert blanket.hockey_stick(p, q, a) <= value
 
 
+def test_check_in_is_a_shuffle_in_which_those_who_stay_away_send_none():
+    """Trials of all n clients, each of the kind (1, 1) with the probability of not checking in."""
+    rate, n = Fraction(2, 5), 4
+    for e in BASES:
+        table = blanket.from_share(e, Fraction(1, 3))
+        joined = (*((rate * mass, h0, h1) for mass, h0, h1 in table), (1 - rate, 1, 1))
+        for a in (Fraction(9, 10), Fraction(1), (1 + e) / 2):
+            value = (1 - rate) ** n * max(1 - a, 0)
+            for k in range(1, n + 1):
+                weight = comb(n, k) * rate**k * (1 - rate) ** (n - k)
+                value += weight * blanket.bound(a, table, k, Fraction(k, n))
+            assert value == blanket.bound(a, joined, n)
+
+
 # --- (eps0, delta0)
 
 
