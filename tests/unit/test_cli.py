@@ -739,3 +739,64 @@ def test_help_and_refusals_load_nothing_heavy(arguments):
     loaded = set(fresh(*arguments, code=code).stdout.splitlines()[-1].split())
     assert {"loaded", "typer", "shuffledp"} <= loaded
     assert not loaded & HEAVY
+
+
+# --- what is known of the randomiser
+
+
+ROUNDS_OF = {"--clients": "1000", "--per-round": "100", "--eps0": "1", "--rounds": "10", "--delta": "1e-6"}
+
+
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        ({"--share": "0.2"}, "share-pld"),
+        ({"--tv": "0.3"}, "tv-pld"),
+        ({"--share": "0.2", "--tv": "0.1"}, "blanket-pld"),
+    ],
+)
+def test_what_is_known_sets_the_mechanism(known, name):
+    numbers = {option[2:]: float(value) for option, value in known.items()}
+    setting = {"eps0": 1, "rounds": 10, "delta": 1e-6, **numbers}
+    options = {option: value for option, value in ROUNDS_OF.items() if option != "--per-round"}
+    for more, own, prefix in (
+        ({"--per-round": "100"}, {"k": 100}, ""),
+        ({"--rate": "0.1"}, {"rate": 0.1}, "check-in-"),
+        ({}, {}, "shuffle-"),
+    ):
+        (found,) = as_json("epsilon", *words({**options, **more, **known}))["accountants"]
+        assert found["name"] == prefix + name
+        assert found["epsilon"] == accountants.epsilon(prefix + name, n=1000, **own, **setting)
+    options = {option: value for option, value in ROUNDS_OF.items() if option != "--delta"}
+    found = as_json("delta", *words({**options, **known}), "--eps", "0.1")
+    assert found["accountant"]["name"] == name
+
+
+def test_a_randomiser_by_its_name():
+    command = ("epsilon", *words(ROUNDS_OF), "--randomizer", "krr", "--categories", "10")
+    found = as_json(*command)["bracket"]
+    bracket = accountants.bracket(
+        n=1000, k=100, eps0=1, rounds=10, delta=1e-6, randomizer="krr", categories=10
+    )
+    assert (found["lower"], found["upper"]) == bracket[:2]
+    line = shown(*command).splitlines()[-1]
+    assert line.startswith("epsilon in [")
+    assert "third" in line
+    assert "share-pld" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"--randomizer": "krr"}, "randomizer 'krr' needs categories"),
+        ({"--randomizer": "privunit", "--dimension": "1"}, "dimension must be a whole number >= 2, got 1"),
+        ({"--randomizer": "rr"}, "randomizer must be one of krr"),
+        ({"--randomizer": "oue", "--mechanism": "krr"}, "--mechanism has no meaning with --randomizer"),
+        ({"--randomizer": "oue", "--cells": "3"}, "takes no parameter; got n, k, eps0, cells"),
+        ({"--share": "0.7"}, "share must lie in (0, 1/2], got 0.7"),
+        ({"--tv": "0.9"}, "tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = 0.462117"),
+        ({"--dimension": "3"}, "--dimension has no meaning for"),
+    ],
+)
+def test_what_is_wrong_about_a_randomiser(options, message):
+    assert message in refusal("epsilon", *words({**ROUNDS_OF, **options}))

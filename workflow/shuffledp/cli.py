@@ -110,6 +110,18 @@ Delta0 = Annotated[
         "--delta0", metavar="DELTA0", help="Failure probability of an (EPS0, DELTA0)-LDP randomiser."
     ),
 ]
+Share = Annotated[
+    str | None,
+    typer.Option(
+        "--share",
+        metavar="F",
+        help="The randomiser has a blanket of mass 1/(1 + (e^EPS0 - 1) F), 0 < F <= 1/2.",
+    ),
+]
+Tv = Annotated[
+    str | None,
+    typer.Option("--tv", metavar="TV", help="Bound on the total variation between reports of two records."),
+]
 Protocol = Annotated[
     str | None,
     typer.Option(
@@ -124,8 +136,8 @@ Mechanism = Annotated[
     typer.Option(
         "--mechanism",
         metavar="NAME",
-        help="What they send: ldp (any, the default), krr, gaussian, approximate-ldp (all but ldp with "
-        "protocol shuffle if none is named).",
+        help="What they send: ldp (any, the default), share, tv, blanket (what --share and --tv say), krr, "
+        "gaussian, approximate-ldp (these three with protocol shuffle if none is named).",
     ),
 ]
 Rounds = Annotated[str, typer.Option("--rounds", metavar="T", help="Number of rounds, such as 1e5.")]
@@ -172,6 +184,31 @@ def epsilon(
     participation: Participation = None,
     sigma: Sigma = None,
     delta0: Delta0 = None,
+    share: Share = None,
+    tv: Tv = None,
+    randomizer: Annotated[
+        str | None,
+        typer.Option(
+            "--randomizer",
+            metavar="NAME",
+            help="The interval of this one: krr (--categories), subset-selection (--categories, --subset), "
+            "local-hashing (--cells, --collision), privunit (--dimension), coordinate, hemisphere, laplace, "
+            "piecewise, hadamard-response, oue, rappor.",
+        ),
+    ] = None,
+    dimension: Annotated[
+        str | None, typer.Option("--dimension", metavar="D", help="Of the vectors of a named randomiser.")
+    ] = None,
+    subset: Annotated[
+        str | None, typer.Option("--subset", metavar="S", help="Categories that subset selection sends.")
+    ] = None,
+    cells: Annotated[
+        str | None, typer.Option("--cells", metavar="G", help="Values of a hash of local hashing.")
+    ] = None,
+    collision: Annotated[
+        str | None,
+        typer.Option("--collision", metavar="P", help="Least probability that two records have one hash."),
+    ] = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Annotated[
@@ -184,7 +221,7 @@ def epsilon(
     The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
     worst eps0-LDP randomiser, or, where the mechanism is given, for the worst data sets. Upper bounds are
     shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
-    accounting only and take no part in the interval.
+    accounting only and take no part in the interval. With --randomizer, the interval of that randomiser.
     """
     given = {
         "n": clients,
@@ -197,9 +234,19 @@ def epsilon(
         "participation": participation,
         "sigma": sigma,
         "delta0": delta0,
+        "share": share,
+        "tv": tv,
+        "dimension": dimension,
+        "subset": subset,
+        "cells": cells,
+        "collision": collision,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0), "delta": _delta(delta)}
-    system = _system(protocol, mechanism, accountant)
+    if randomizer is not None:
+        chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
+        _of_randomizer(randomizer, read, chosen, as_json=as_json)
+        return
+    system = _system(protocol, mechanism, accountant, read)
     setting = _of_system(system, read)
     from shuffledp import accountants
 
@@ -267,6 +314,8 @@ def delta(
     participation: Participation = None,
     sigma: Sigma = None,
     delta0: Delta0 = None,
+    share: Share = None,
+    tv: Tv = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,
     accountant: Name = None,
@@ -289,10 +338,12 @@ def delta(
         "participation": participation,
         "sigma": sigma,
         "delta0": delta0,
+        "share": share,
+        "tv": tv,
     }
     read = {**_read(given), "rounds": _count("--rounds", rounds, at_least=0)}
     asked = _real("--eps", eps)
-    system = _system(protocol, mechanism, accountant)
+    system = _system(protocol, mechanism, accountant, read)
     setting = _of_system(system, read)
     from shuffledp import accountants, calibration
 
@@ -340,7 +391,7 @@ def calibrate(
     read = {**_read({"n": clients, "k": per_round, "eps0": eps0}), "delta": _delta(delta)}
     if rounds is not None:
         read["rounds"] = _count("--rounds", rounds, at_least=1)
-    system = _system(None, None, accountant)
+    system = _system(None, None, accountant, read)
     setting = _of_system(system, read, but=unknown)
     from shuffledp import accountants, calibration
 
@@ -529,11 +580,51 @@ def _read(given: dict[str, str | None]) -> dict[str, float]:
     return read
 
 
-def _system(protocol: str | None, mechanism: str | None, accountant: str | None) -> System:
+def _of_randomizer(
+    name: str, read: dict[str, float], chosen: dict[str, str | None], *, as_json: bool
+) -> None:
+    """Print the interval of a named randomiser; the protocol follows from the variables."""
+    for option, value in chosen.items():
+        if value is not None:
+            raise ValueError(
+                f"{option} has no meaning with --randomizer, got {value!r}: --per-round, --rate or neither "
+                "set the protocol; leave it out"
+            )
+    from shuffledp import accountants
+
+    found = accountants.bracket(**read, randomizer=name)
+    ratio = found.upper / found.lower if found.lower > 0 else math.inf
+    if as_json:
+        _print_json(
+            {
+                "setting": {**read, "randomizer": name},
+                "bracket": {
+                    "lower": found.lower,
+                    "upper": found.upper,
+                    "ratio": ratio,
+                    "names": dict(zip(("lower", "upper"), found.names, strict=True)),
+                },
+            }
+        )
+        return
+    typer.echo(f"{_in_words(read)}, randomizer={name}")
+    low, high = rounding.shown(found.lower, "lower"), rounding.shown(found.upper, "upper")
+    words = f", ratio {ratio:.4g}" if math.isfinite(ratio) else ""
+    typer.echo(f"epsilon in [{low}, {high}] by {found.names[0]}, and {found.names[1]}{words}")
+
+
+def _system(
+    protocol: str | None, mechanism: str | None, accountant: str | None, read: dict[str, float]
+) -> System:
     """Return what is accounted for: what the options say, the accountant is for, or the main system."""
     from shuffledp import accountants
     from shuffledp.accountants import systems
 
+    known = [name for name in ("share", "tv") if name in read]
+    if known and mechanism is None and accountant is None:
+        mechanism = known[0] if len(known) == 1 else "blanket"
+        if protocol is None and "k" not in read:
+            protocol = "shuffled-check-in" if "rate" in read else "shuffle"
     meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
     if protocol is None and accountant is None and mechanism is not None:
         known = [system.protocol for system in systems.systems() if system.mechanism == mechanism]
@@ -605,6 +696,12 @@ _OPTIONS = {
     "participation": "--participation",
     "sigma": "--sigma",
     "delta0": "--delta0",
+    "share": "--share",
+    "tv": "--tv",
+    "dimension": "--dimension",
+    "subset": "--subset",
+    "cells": "--cells",
+    "collision": "--collision",
 }
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
@@ -617,6 +714,12 @@ _READERS: dict[str, Callable[[str, str], float]] = {
     "participation": _share,
     "sigma": functools.partial(_real, zero=False),
     "delta0": _share,
+    "share": functools.partial(_real, zero=False),
+    "tv": _share,
+    "dimension": functools.partial(_count, at_least=1),
+    "subset": functools.partial(_count, at_least=1),
+    "cells": functools.partial(_count, at_least=2),
+    "collision": _share,
 }
 
 
