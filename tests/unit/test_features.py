@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from shuffledp import provenance  # noqa: E402
+from shuffledp import digest  # noqa: E402
 from shuffledp.training import (  # noqa: E402
     checkpoints,
     cifar,
@@ -367,7 +367,7 @@ def test_data_and_features_decide_a_run():
     assert len({str(each["sha256"]) for each in (original, encoded, pretrained)}) == 3
     assert len(pretrained["sha256"]) == 2
     product = experiment().product("results", 0)
-    behind = provenance.modules_behind(product.modules)
+    behind = digest.modules_behind(product.modules)
     for name in ("colour_images", "pretraining", "feature_net", "linear_head"):
         assert f"shuffledp.training.{name}" in behind
     assert "shuffledp.training.scattering" not in behind

@@ -7,7 +7,7 @@ import jinja2
 import pandas as pd
 import pytest
 
-from shuffledp import accountants, config, provenance
+from shuffledp import accountants, config, digest, provenance
 from shuffledp.accountants.systems import answer
 from shuffledp.report import pages, products
 from shuffledp.report.brackets import HEADINGS, brackets
@@ -86,7 +86,7 @@ RECORD = {
     "request": {
         "parameters": {"seed": 3, "experiment": {"k": 5}},
         "modules": ["shuffledp.tables"],
-        "code": provenance.code_digest(("shuffledp.tables",)),
+        "code": digest.code_digest(("shuffledp.tables",)),
     },
     "environment": {
         "python": "3.12.1",
@@ -100,7 +100,7 @@ RECORD = {
 
 
 def test_a_record_is_told_whole():
-    row = described(RECORD, name="results/training/one/seed3.json")
+    row = described(RECORD, name="results/training/one/seed3.json", code=RECORD["request"]["code"])
     assert row.keys() == PROVENANCE.keys()
     assert json.loads(row.pop("parameters")) == RECORD["request"]["parameters"]
     assert row == {
@@ -118,7 +118,7 @@ def test_a_record_is_told_whole():
 
 def test_a_record_of_other_code_says_so():
     request = {**RECORD["request"], "code": "0" * 16}
-    row = described({"request": request}, name="figures/paper/fig.json")
+    row = described({"request": request}, name="figures/paper/fig.json", code=RECORD["request"]["code"])
     assert row["current"].startswith("no")
     assert row["device"] == row["versions"] == row["git"] == ""
 
@@ -136,8 +136,14 @@ def test_a_page_escapes_what_it_shows(root):
         pages.render(template, title="", about="", headings={"three": "3"}, rows=rows)
 
 
-def test_a_run_whose_digest_leaves_a_module_out_is_told_current(in_root, tmp_path):
-    """The record keeps which: the digest would be another with it."""
+def test_the_report_asks_for_the_code_that_would_make_each_result_now(shipped):
+    results = [curve.product("results") for curve in shipped.curves[:3]]
+    records = products.pages(shipped, results).parameters["records"]
+    assert records == {result.record: result.request()["code"] for result in results}
+
+
+def test_a_product_whose_digest_leaves_a_module_out_is_current(in_root, tmp_path):
+    """The digest would be another with it."""
     module = "shuffledp.utility"
     product = provenance.Product(
         record=str(tmp_path / "one.json"),
@@ -150,5 +156,5 @@ def test_a_run_whose_digest_leaves_a_module_out_is_told_current(in_root, tmp_pat
     provenance.record(provenance.stage(product, tmp_path / "requests"))
     record = json.loads((tmp_path / "one.json").read_text())
     assert record["request"] == product.request()
-    assert record["request"]["code"] != provenance.code_digest((module,))
-    assert described(record, name="one.json")["current"] == "yes"
+    assert record["request"]["code"] != digest.code_digest((module,))
+    assert product.is_current()

@@ -68,11 +68,11 @@ CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
 
 # What the report tells the origin of: all but runs that were never made.
 NEVER_MADE = {run.record for run in CATALOGUE.products("trainings") if not Path(run.record).exists()}
-REPORTED = {
-    product.record: product.outputs[0]
+REPORTED = [
+    product
     for product in CATALOGUE.products("results", "trainings", "figures")
     if product.record not in NEVER_MADE
-}
+]
 RUNS = {run for experiment in SETTINGS.experiments for run in experiment.runs(RESULTS)}
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
 
@@ -128,7 +128,7 @@ def cached(paths):
 
 def report_pages():
     """The request of the report's tables, which no run but that of the report counts."""
-    product = report_products.pages(SETTINGS, list(REPORTED))
+    product = report_products.pages(SETTINGS, REPORTED)
     return provenance.stage(product, CATALOGUE.folder)
 
 

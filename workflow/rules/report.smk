@@ -3,7 +3,7 @@ rule render_report:
     input:
         request=report_pages(),
         template=TEMPLATES / "page.html.jinja",
-        results=cached(REPORTED.values()),
+        results=cached(product.outputs[0] for product in REPORTED),
     output:
         claims=report(
             f"{RESULTS}/report/claims.html",

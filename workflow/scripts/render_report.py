@@ -28,7 +28,10 @@ with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
             about="From the records beside the results; a figure, which is the same wherever it is drawn, "
             "keeps neither versions nor times.",
             headings=PROVENANCE,
-            rows=[described(files.read_json(name), name=name) for name in asked["records"]],
+            rows=[
+                described(files.read_json(name), name=name, code=code)
+                for name, code in asked["records"].items()
+            ],
             folded=["parameters"],
         ),
     }

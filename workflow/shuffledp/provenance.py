@@ -1,22 +1,17 @@
 """What was computed, by which code, from what: records beside the results, and whether they still hold.
 
 A product (a curve, a figure, a ledger) is made on a request: its parameters and a digest of the library code
-that it depends on. The record beside it keeps the request and the checksums of what went in and came out. A
-product is current if its record matches the request and the files: this is decided by content alone, so that
-it holds in a fresh clone, where times of modification mean nothing.
+that it depends on (``digest``). The record beside it keeps the request and the checksums of what went in and
+came out. A product is current if its record has the parameters and the digest of the request and the
+checksums of the files: this is decided by content alone, so that it holds in a fresh clone, where times of
+modification mean nothing. The modules that a record names are for the reader: they may have been moved since.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
-import importlib.util
-import io
 import os
 import platform
 import subprocess
-import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,132 +19,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from shuffledp import files
+from shuffledp import digest, files
 
-PACKAGE = "shuffledp"
 _CURRENT = 1  # when the request of a current product is dated: seconds after the beginning of time
 _REQUESTED = ("parameters", "modules", "without", "code")
-
-
-def _source(module: str) -> Path | None:
-    spec = importlib.util.find_spec(module)
-    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(".py") else None
-
-
-def _imports(source: Path) -> set[str]:
-    """Return the modules of this package that a file names in its import statements."""
-    named: set[str] = set()
-    for module, name in _import_statements(source.read_bytes()):
-        submodule = f"{module}.{name}" if name else module
-        named.add(submodule if name and _is_module(submodule) else module)
-    return {name for name in named if name != PACKAGE}
-
-
-# Keyed by content, and remembered, since hundreds of products depend on the same modules.
-@functools.cache
-def _import_statements(content: bytes) -> frozenset[tuple[str, str]]:
-    """Return what a file imports of this package: modules, and what it names inside of them."""
-    named: set[tuple[str, str]] = set()
-    for node in ast.walk(ast.parse(content)):
-        if isinstance(node, ast.Import):
-            named.update((alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            named.update((node.module, alias.name) for alias in node.names)
-    return frozenset(entry for entry in named if entry[0].split(".")[0] == PACKAGE)
-
-
-def _is_module(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # the parent is a module, not a package: the name is something inside it
-        return False
-
-
-def modules_behind(modules: Iterable[str]) -> list[str]:
-    """Return the modules of this package that the given ones depend on, themselves included, sorted.
-
-    Only import statements count: a package's ``__init__`` that runs on the way to a submodule is not
-    included, since it can only collect.
-    """
-    found: set[str] = set()
-    waiting = list(modules)
-    while waiting:
-        module = waiting.pop()
-        source = _source(module)
-        if module not in found and source is not None:
-            found.add(module)
-            waiting.extend(_imports(source))
-    return sorted(found)
-
-
-@functools.cache
-def _code_only(source: bytes) -> bytes:
-    """Return the lines of a Python file without comments, docstrings, blank lines and trailing spaces.
-
-    Done by position in the text, not by printing a syntax tree, whose form depends on the Python version.
-    """
-    lines = source.splitlines()
-    tree = ast.parse(source)
-    docstrings = {id(node) for node in _docstrings(tree)}
-    inside_strings: set[int] = set()
-    for node in ast.walk(tree):
-        literal = isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
-        )
-        if literal and id(node) not in docstrings:
-            inside_strings.update(range(node.lineno, node.end_lineno or node.lineno))
-    for token in tokenize.tokenize(io.BytesIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row = token.start[0] - 1
-            lines[row] = token.line[: token.start[1]].encode("utf-8")
-    for node in _docstrings(tree):
-        last = (node.end_lineno or node.lineno) - 1
-        after = lines[last][node.end_col_offset :]
-        lines[node.lineno - 1] = lines[node.lineno - 1][: node.col_offset]
-        lines[node.lineno : last] = [b""] * max(last - node.lineno, 0)
-        lines[last] = after if last >= node.lineno else lines[last] + after
-    kept = [
-        line if row in inside_strings else line.rstrip()
-        for row, line in enumerate(lines, start=1)
-        if line.strip() or row in inside_strings
-    ]
-    return b"\n".join(kept)
-
-
-def _docstrings(tree: ast.AST) -> list[ast.Constant]:
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            value = first.value if isinstance(first, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.append(value)
-    return found
-
-
-@functools.cache
-def code_digest(modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
-    """Return a digest of the code that the given modules of this package depend on.
-
-    Comments and docstrings do not count, so that explaining a training loop better does not rerun it.
-
-    Args:
-        modules: full names.
-        without: modules that do not count, since they decide no number.
-    """
-    digest = hashlib.sha256()
-    for module in modules_behind(modules):
-        if module in without:
-            continue
-        source = _source(module)
-        assert source is not None  # modules_behind returns none without
-        digest.update(module.encode() + b"\0" + _code_only(source.read_bytes()) + b"\0")
-    return digest.hexdigest()[:16]
-
-
-def digest_of(request: Mapping[str, Any]) -> str:
-    """Return the digest, of the code as it is now, of what a request or the one in a record names."""
-    return code_digest(tuple(request["modules"]), tuple(request.get("without", ())))
+_DECIDING = ("parameters", "code")
 
 
 @dataclass(frozen=True)
@@ -177,14 +51,15 @@ class Product:
         asked = {"parameters": dict(self.parameters), "modules": list(self.modules)}
         if self.without:
             asked["without"] = list(self.without)
-        return {**asked, "code": digest_of(asked)}
+        return {**asked, "code": digest.code_digest(tuple(self.modules), tuple(self.without))}
 
     def is_current(self) -> bool:
         """Return whether outputs and record are there and match the request, the inputs and each other."""
         try:
             record = files.read_json(self.record)
+            request = self.request()
             return (
-                record["request"] == self.request()
+                all(record["request"][key] == request[key] for key in _DECIDING)
                 and record["outputs"] == checksums(self.outputs)
                 and record["inputs"] == checksums(self.inputs)
             )

@@ -18,19 +18,20 @@ def folder(settings: Settings) -> str:
     return f"{settings.results}/report"
 
 
-def pages(settings: Settings, records: Sequence[str]) -> Product:
+def pages(settings: Settings, results: Sequence[Product]) -> Product:
     """Return the pages as a product.
 
     Args:
         settings: the configuration.
-        records: the records of all results that are there or will be by then.
+        results: those that are there or will be by then, whose records are told.
     """
     panels = _bracketed(settings)
+    records = {result.record: result.request()["code"] for result in results}
     ledger = f"{settings.results}/claims.csv"
     curves = [path for panel in panels for _, _, path in panel["curves"]]
     return Product(
         record=f"{folder(settings)}/pages.json",
-        parameters={"panels": panels, "ledger": ledger, "records": list(records)},
+        parameters={"panels": panels, "ledger": ledger, "records": records},
         modules=("shuffledp.report.pages", "shuffledp.report.brackets", "shuffledp.report.provenance"),
         outputs=tuple(f"{folder(settings)}/{page}.html" for page in PAGES),
         inputs=(ledger, *dict.fromkeys(curves), *records),

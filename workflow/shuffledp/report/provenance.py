@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp import provenance
-
 HEADINGS = {
     "result": "result",
     "code": "code digest",
@@ -22,12 +20,13 @@ HEADINGS = {
 }
 
 
-def described(record: Mapping[str, Any], *, name: str) -> dict[str, str]:
+def described(record: Mapping[str, Any], *, name: str, code: str) -> dict[str, str]:
     """Return a row of the table of provenance.
 
     Args:
         record: as ``provenance.record`` wrote it.
         name: of the record's file.
+        code: the digest of the code that would make it now.
 
     Returns:
         What was made, whether the code that it depends on is still that which made it, the digest of that
@@ -36,14 +35,13 @@ def described(record: Mapping[str, Any], *, name: str) -> dict[str, str]:
         neither versions nor times.
     """
     request, environment = record["request"], record.get("environment", {})
-    same = request["code"] == provenance.digest_of(request)
     versions = {"python": environment["python"], **environment["versions"]} if environment else {}
     device = environment.get("device", {})
     git = environment.get("git") or {}
     return {
         "result": name.removesuffix(".json"),
         "code": request["code"],
-        "current": "yes" if same else "no: the code has changed since",
+        "current": "yes" if request["code"] == code else "no: the code has changed since",
         "seed": str(request["parameters"].get("seed", "")),
         "device": f"{device['name']}, {device['threads']} thread(s)" if device else "",
         "versions": ", ".join(f"{package} {version}" for package, version in versions.items()),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp import extras, files, provenance
+from shuffledp import digest, extras, files
 from shuffledp.training import checkpoints, cifar, colour_images, costs, pretraining, scattering, synthetic
 from shuffledp.training.datasets import Dataset
 from shuffledp.training.experiment import Experiment
@@ -63,8 +63,8 @@ def load(experiment: Experiment, *, root: Path | str | None = None, cache: Path 
 
 def stem(experiment: Experiment, *, cache: Path | str = CACHE) -> Path:
     """Return where the features of an experiment are kept, without the suffix: by all that decides them."""
-    digest = hashlib.sha256(json.dumps(_about(experiment), sort_keys=True).encode()).hexdigest()[:16]
-    return Path(cache) / f"{experiment.data}-{experiment.features}-{digest}"
+    about = json.dumps(_about(experiment), sort_keys=True).encode()
+    return Path(cache) / f"{experiment.data}-{experiment.features}-{hashlib.sha256(about).hexdigest()[:16]}"
 
 
 def _about(experiment: Experiment) -> Mapping[str, Any]:
@@ -73,7 +73,7 @@ def _about(experiment: Experiment) -> Mapping[str, Any]:
         "data": experiment.data,
         "features": experiment.features,
         "sums": experiment.sums,
-        "code": provenance.code_digest(experiment.feature_modules),
+        "code": digest.code_digest(experiment.feature_modules),
         "count": experiment.n if experiment.data == "synthetic" else None,
     }
 

@@ -1,0 +1,254 @@
+"""What code a product depends on, as a digest that does not know where code lies.
+
+The digest of a module is that of two things: its text without comments, docstrings and the import lines of
+this package; and, for each name that such an import binds, the name, what it stands for in the module that
+defines it, and the digest of that module. So a module may be moved to another folder, or be named anew, and
+every digest stays what it was, while a change of one constant changes the digests of all that depend on it,
+and of nothing else.
+
+Only import statements are followed. A module that is imported by a name which is put together at run time
+must be named by the product itself. A package's ``__init__`` that runs on the way to a submodule does
+not count, since it can only collect: a name that it passes on counts as that of the module which defines it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import io
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "shuffledp"
+
+
+@dataclass(frozen=True, order=True)
+class _Binding:
+    """A name that an import of this package binds.
+
+    Attributes:
+        scope: the function or class that the import stands in, with those around it; "" for the module.
+        alias: the name.
+        module: what it is imported from.
+        attribute: what it stands for there; "" for the module itself.
+    """
+
+    scope: str
+    alias: str
+    module: str
+    attribute: str
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What counts of a file: its text without explanations and imports, and what the imports bind."""
+
+    text: bytes
+    bindings: tuple[_Binding, ...]
+
+
+def _path(module: str) -> Path | None:
+    """Return the file of a module of this package, or None if there is none; it is not imported for that."""
+    first, *rest = module.split(".")
+    spec = importlib.util.find_spec(first) if first == PACKAGE else None
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    base = Path(spec.submodule_search_locations[0]).joinpath(*rest)
+    found = (base / "__init__.py", base.with_name(f"{base.name}.py") if rest else base / "__init__.py")
+    return next((path for path in found if path.is_file()), None)
+
+
+@functools.cache
+def _module(name: str) -> _Code | None:
+    path = _path(name)
+    return None if path is None else _code(path.read_bytes(), PACKAGE)
+
+
+def forget() -> None:
+    """Forget what was read, so that edits of source files count in this process too."""
+    _module.cache_clear()
+    _defined.cache_clear()
+    _digests.cache_clear()
+    code_digest.cache_clear()
+
+
+def modules_behind(modules: Iterable[str], without: Iterable[str] = ()) -> list[str]:
+    """Return the modules of this package that the given ones depend on, themselves included, sorted.
+
+    Args:
+        modules: full names.
+        without: modules that do not count, nor does what lies behind them alone.
+    """
+    return sorted(_behind(modules, frozenset(without)))
+
+
+def _behind(modules: Iterable[str], without: frozenset[str]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        code = _module(module)
+        if module not in found and module not in without and code is not None:
+            found.add(module)
+            waiting.extend(_defined(binding)[0] for binding in code.bindings)
+    return found
+
+
+@functools.cache
+def _defined(binding: _Binding) -> tuple[str, str]:
+    """Return the module that defines what a binding stands for, and its name there ("" for the module)."""
+    place = binding.module, binding.attribute
+    passed: set[tuple[str, str]] = set()
+    while place[1] and place not in passed:
+        passed.add(place)
+        code = _module(place[0])
+        for one in code.bindings if code is not None else ():
+            # a package that imports its own submodule binds the name to what is looked for
+            if (one.scope, one.alias) == ("", place[1]) and (one.module, one.attribute) != place:
+                place = one.module, one.attribute
+                break
+    if place[1] and _path(".".join(place)) is not None:
+        return ".".join(place), ""
+    return place
+
+
+class _Digests:
+    """Digests of modules, each computed once.
+
+    Args:
+        without: modules that do not count.
+    """
+
+    def __init__(self, without: frozenset[str]) -> None:
+        self._without = without
+        self._known: dict[str, bytes] = {}
+        self._reach: dict[str, set[str]] = {}
+
+    def of(self, module: str) -> bytes:
+        """Return the digest of a module: nothing for one that does not count or is none of this package.
+
+        Modules that import each other are digested together: each of them first by its text, then as many
+        times as there are modules by its text and the digests of those that it imports.
+        """
+        if module in self._without or _module(module) is None:
+            return b""
+        if module not in self._known:
+            circle = [other for other in self._reached(module) if module in self._reached(other)]
+            found = dict.fromkeys(circle, b"")
+            for _ in found:
+                found = {name: self._digest(name, found) for name in found}
+            self._known |= found
+        return self._known[module]
+
+    def _digest(self, module: str, circle: dict[str, bytes]) -> bytes:
+        code = _module(module)
+        assert code is not None  # of() asks for no other
+        entries = []
+        for binding in code.bindings:
+            target, attribute = _defined(binding)
+            behind = circle[target] if target in circle else self.of(target)
+            entries.append(f"{binding.scope}\0{binding.alias}\0{attribute}\0{behind.hex()}")
+        return hashlib.sha256(b"\0\0".join([code.text, *(one.encode() for one in sorted(entries))])).digest()
+
+    def _reached(self, module: str) -> set[str]:
+        if module not in self._reach:
+            self._reach[module] = _behind([module], self._without)
+        return self._reach[module]
+
+
+@functools.cache
+def _digests(without: frozenset[str]) -> _Digests:
+    return _Digests(without)
+
+
+@functools.cache
+def code_digest(modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
+    """Return a digest of the code that the given modules of this package depend on.
+
+    Comments and docstrings do not count, so that explaining a training loop better does not rerun it; nor
+    does it count where code lies.
+
+    Args:
+        modules: full names.
+        without: modules that do not count, since they decide no number.
+    """
+    digests = _digests(frozenset(without))
+    each = sorted(digests.of(module) for module in set(modules) - set(without))
+    return hashlib.sha256(b"\0".join(each)).hexdigest()[:16]
+
+
+# Keyed by content, and remembered, since hundreds of products depend on the same modules.
+@functools.cache
+def _code(source: bytes, package: str) -> _Code:
+    """Return what counts of a Python file, the import lines of ``package`` taken out.
+
+    The text is cut by position, not printed from a syntax tree, whose form depends on the Python version.
+    """
+    lines = source.splitlines()
+    tree = ast.parse(source)
+    docstrings = _docstrings(tree)
+    imports = [node for node in ast.walk(tree) if _names(node, package)]
+    left_out = {id(node) for node in docstrings}
+    inside_strings: set[int] = set()
+    for node in ast.walk(tree):
+        literal = isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        )
+        if literal and id(node) not in left_out:
+            inside_strings.update(range(node.lineno, node.end_lineno or node.lineno))
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row = token.start[0] - 1
+            lines[row] = token.line[: token.start[1]].encode("utf-8")
+    for node in sorted(
+        [*docstrings, *imports], key=lambda node: (node.lineno, node.col_offset), reverse=True
+    ):
+        last = (node.end_lineno or node.lineno) - 1
+        after = lines[last][node.end_col_offset :]
+        lines[node.lineno - 1] = lines[node.lineno - 1][: node.col_offset]
+        lines[node.lineno : last] = [b""] * max(last - node.lineno, 0)
+        lines[last] = after if last >= node.lineno else lines[last] + after
+    kept = [
+        line if row in inside_strings else line.rstrip()
+        for row, line in enumerate(lines, start=1)
+        if line.strip() or row in inside_strings
+    ]
+    return _Code(b"\n".join(kept), tuple(sorted(_bindings(tree, package))))
+
+
+def _names(node: ast.AST, package: str) -> list[tuple[str, str, str]]:
+    """Return what a node binds if it is an import of the package: alias, module and attribute."""
+    found = []
+    if isinstance(node, ast.Import):
+        found = [(alias.asname or alias.name, alias.name, "") for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        found = [(alias.asname or alias.name, node.module, alias.name) for alias in node.names]
+    return [entry for entry in found if entry[1].split(".")[0] == package and entry[1:] != (package, "")]
+
+
+def _bindings(node: ast.AST, package: str, scope: str = "") -> Iterator[_Binding]:
+    """Return what imports bind when the module runs: those for a type checker alone decide nothing."""
+    for alias, module, attribute in _names(node, package):
+        yield _Binding(scope, alias, module, attribute)
+    children = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        children = list(node.orelse)
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        scope = f"{scope}.{node.name}"
+    for child in children:
+        yield from _bindings(child, package, scope)
+
+
+def _docstrings(tree: ast.AST) -> list[ast.Constant]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            value = first.value if isinstance(first, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found.append(value)
+    return found
