@@ -277,20 +277,24 @@ def every_entry():
     return list(registry._REGISTRY.values())
 
 
-def test_what_rests_on_feldman2022_says_for_whom_it_is_proved():
-    """k-ary randomised response is among those for whom its errata leave the proof."""
-    for entry in every_entry():
-        if entry.kind == "upper" and entry.mechanism != "krr":
-            assert accountants.needs_decomposition(entry) == ("feldman2022" in entry.citation), entry.name
-        assert ("errata" in entry.note) == accountants.needs_decomposition(entry), entry.name
-
-
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_the_bracket_has_an_upper_bound_for_every_randomiser(setting):
+def test_the_bracket_is_that_of_the_best_accountants(setting):
     bracket = accountants.bracket(**setting, rounds=30)
-    assert bracket.lower <= bracket.upper <= bracket.any_upper
-    assert not accountants.needs_decomposition(accountants.get(bracket.any_name))
-    assert bracket.any_upper == accountants.epsilon(bracket.any_name, **setting, rounds=30)
+    assert bracket.lower <= bracket.upper
+    for name, value in zip(bracket.names, (bracket.lower, bracket.upper), strict=True):
+        assert value == accountants.epsilon(name, **setting, rounds=30)
+
+
+def test_brackets_of_other_systems():
+    check_in = {"n": 1e4, "rate": 0.1, "eps0": 1.0, "rounds": 10, "delta": 1e-6}
+    for setting in (
+        {"protocol": "shuffle", "n": 1e4, "eps0": 2.0, "rounds": 10, "delta": 1e-8},
+        {"protocol": "shuffled-check-in", **check_in},
+    ):
+        bracket = accountants.bracket(**setting)
+        assert 0 < bracket.lower <= bracket.upper <= 1.2 * bracket.lower
+    with pytest.raises(ValueError, match=r"no bracket for sliding-window with ldp: .* kind 'lower'"):
+        accountants.bracket(protocol="sliding-window", slots=9, eps0=1.0, rounds=1, delta=1e-6)
 
 
 # --- the split of delta

@@ -287,12 +287,6 @@ def epsilon(
         low, high = rounding.shown(bracket["lower"], "lower"), rounding.shown(bracket["upper"], "upper")
         ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""
         typer.echo(f"epsilon in [{low}, {high}] by {' and '.join(bracket['names'].values())}{ratio}")
-        upper = accountants.get(bracket["names"]["upper"])
-        if accountants.needs_decomposition(upper):
-            typer.echo(
-                f"{upper.name} needs a randomiser with {upper.needs[-1]}; for any other, epsilon is at most "
-                f"{rounding.shown(bracket['any']['upper'], 'upper')} by {bracket['any']['name']}"
-            )
     elif accountant is not None:
         ((entry, row),) = rows
         for column in list(row)[1:]:  # epsilon itself is in the table
@@ -750,19 +744,11 @@ def _bracket(rows: Sequence[tuple[Accountant, dict[str, float]]]) -> dict[str, A
     if not {"lower", "upper"} <= first.keys():
         return None
     lower, upper = first["lower"][0], first["upper"][0]
-    from shuffledp import accountants
-
-    any_upper = min(
-        (row["epsilon"], e.name)
-        for e, row in rows
-        if e.kind == "upper" and not accountants.needs_decomposition(e)
-    )
     return {
         "lower": lower,
         "upper": upper,
         "ratio": upper / lower if lower > 0 else math.inf,
         "names": {kind: first[kind][1] for kind in ("lower", "upper")},
-        "any": {"upper": any_upper[0], "name": any_upper[1]},
     }
 
 

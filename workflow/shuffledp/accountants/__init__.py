@@ -32,7 +32,6 @@ from shuffledp.accountants.registry import (
     attempts,
     get,
     names,
-    needs_decomposition,
     register,
 )
 
@@ -59,7 +58,6 @@ __all__ = [
     "krr",
     "named",
     "names",
-    "needs_decomposition",
     "random_checkin",
     "randomized_response",
     "register",

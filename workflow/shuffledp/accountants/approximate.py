@@ -10,14 +10,17 @@ import numpy as np
 
 from shuffledp import checks
 from shuffledp.accountants import checkin, clones, losses, random_checkin, renyi, systems
-from shuffledp.accountants.registry import DECOMPOSES, Columns, register
-from shuffledp.checkin import balle2020, liew2022_conversions, window_clones
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import balle2020, liew2022_conversions
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import approximate
 from shuffledp.rdp.curve import RenyiCurve
 
 MECHANISM = "approximate-ldp"
-_TOLD = "Everything is disclosed with a probability of about n delta0 a round, else clones hide a report."
+_TOLD = (
+    "The smaller of two bounds: the reports are within some 2 e^-eps0 delta0 each of those of eps0-LDP "
+    "randomisers, for which delta pays; or everything is disclosed with a small probability a round."
+)
 
 
 def _pure(of_ldp: systems.System) -> Callable[[systems.Setting], float]:
@@ -118,21 +121,36 @@ _CLONES = {
     "mechanism": MECHANISM,
 }
 _IN_WINDOWS = {
-    "citation": "feldman2021, doroshenko2022, this project",
-    "theorem": "the clones of Theorem 3.1 of feldman2021 in windows, and a probability of disclosure",
+    "citation": "feldman2022, doroshenko2022, this project",
+    "theorem": "that of eps0-LDP reports, and what separates these from them (theory page)",
 }
+
+
+def _smaller(one: Columns, other: Columns) -> Columns:
+    """Return, number of rounds by number of rounds, the columns of the smaller epsilon."""
+    first = one["epsilon"] <= other["epsilon"]
+    return {name: np.where(first, one[name], other[name]) for name in one}
 
 
 def _window(
     reports: int, eps0: float, delta0: float, rounds: FloatArray, delta: float, participation: float = 1.0
 ) -> Columns:
-    return random_checkin.window_columns(
-        reports,
-        eps0,
-        rounds,
-        delta,
-        participation=participation,
-        infinite=approximate.disclosure(n=reports, eps0=eps0, delta0=delta0, analysis=window_clones.ANALYSIS),
+    variation = approximate.moved(reports=reports, eps0=eps0, delta0=delta0)
+    told = participation * approximate.disclosure(n=reports, eps0=eps0, delta0=delta0)
+    together = random_checkin.window_columns(
+        reports, eps0, rounds, delta, participation=participation, moved=variation
+    )
+    if participation == 0:
+        return together
+    return _smaller(
+        together,
+        losses.upper_columns(
+            eps0,
+            lambda: clones.sampled_outcomes(reports, participation, eps0, nats=losses.nats(rounds, delta)),
+            rounds=rounds,
+            delta=delta,
+            infinite=told,
+        ),
     )
 
 
@@ -156,33 +174,42 @@ def _averaged(*, n: int, slots: int, eps0: float, delta0: float, rounds: FloatAr
 @register(
     name="shuffle-clones-approximate",
     protocol="shuffle",
-    citation="feldman2022, doroshenko2022, this project",
-    theorem="Theorem 3.1 of feldman2022, and a probability of disclosure",
-    **{**_CLONES, "needs": ("(eps0, delta0)-LDP", DECOMPOSES)},
+    **_IN_WINDOWS,
+    **_CLONES,
 )
 def _shuffle(*, n: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
-    told = approximate.disclosure(n=n, eps0=eps0, delta0=delta0)
-    return clones.columns(n, n, eps0, rounds, delta, "feldman2022", infinite=told)
+    return _window(n, eps0, delta0, rounds, delta)
 
 
 # --- shuffled check-in
 
 _CHECK_IN = {"protocol": "shuffled-check-in", "mechanism": MECHANISM}
-_BY_CLONES = {"needs": ("(eps0, delta0)-LDP", DECOMPOSES), **_CHECK_IN}
+_BY_CLONES = {"needs": ("(eps0, delta0)-LDP",), **_CHECK_IN}
 
 
 @register(
     name="check-in-pld-approximate",
     citation="feldman2022, koskela2022, liew2022, doroshenko2022, this project",
-    theorem="that of check-in-pld, and a probability of disclosure",
+    theorem="that of eps0-LDP reports, and what separates these from them (theory page)",
     kind="upper",
     label="check-in, numerical",
     note=_TOLD,
     **_BY_CLONES,
 )
 def _pld(*, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
+    return check_in_columns(n, rate, eps0, delta0, rounds, delta)
+
+
+def check_in_columns(
+    n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
+) -> Columns:
+    """Return epsilon of T rounds of shuffled check-in of (eps0, delta0)-LDP reports, for every T."""
     told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
-    return checkin.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told)
+    variation = approximate.moved(reports=n * rate, eps0=eps0, delta0=delta0)
+    return _smaller(
+        checkin.joint_columns(n, rate, eps0, rounds, delta, moved=variation),
+        checkin.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told),
+    )
 
 
 def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:

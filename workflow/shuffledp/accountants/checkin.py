@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from shuffledp import checks
 from shuffledp.accountants import losses, renyi, systems
-from shuffledp.accountants.registry import DECOMPOSES, Columns, register
+from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
 from shuffledp.composition import ApproximateDP, kairouz2015, subsample
-from shuffledp.pld.outcomes import merge_to_lattice
+from shuffledp.pld.outcomes import Outcomes, merge_to_lattice
+from shuffledp.profiles.four_kinds import kinds_outcomes
 
 
 def _checked(given: Mapping[str, Any]) -> systems.Setting:
@@ -32,7 +33,7 @@ SYSTEM = systems.enter(
         "rounds in which each of n clients takes part with probability rate, and eps0-LDP reports are "
         "shuffled",
         ("n", "rate", "eps0"),
-        "check-in-pld",
+        "check-in-joint-pld",
         _checked,
         # a round with all clients hides nobody by sampling
         lambda setting: setting["eps0"],
@@ -132,12 +133,40 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
 
 
 @register(
+    name="check-in-joint-pld",
+    citation="feldman2022, liew2022, doroshenko2022, this project",
+    theorem="clones and sampling together, mixed over check-ins, for every randomiser (theory page)",
+    kind="upper",
+    label="check-in, clones and sampling together, numerical",
+    needs=("eps0-LDP",),
+    note="The dominating pair in which a client who does not check in counts as one who is there and silent.",
+    **_OF_THIS,
+)
+def _joint(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return joint_columns(n, rate, eps0, rounds, delta)
+
+
+def joint_columns(
+    n: int, rate: float, eps0: float, rounds: FloatArray, delta: float, *, moved: float = 0.0
+) -> Columns:
+    """Return epsilon of T rounds of clones and check-ins together, for every T; ``moved`` as for
+    ``losses.upper_columns``."""
+    return losses.upper_columns(
+        eps0,
+        lambda: kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate, nats=losses.nats(rounds, delta)),
+        rounds=rounds,
+        delta=delta,
+        moved=moved,
+    )
+
+
+@register(
     name="check-in-pld",
     citation="feldman2022, koskela2022, liew2022, doroshenko2022",
-    theorem="Theorem 3.1 of feldman2022, Lemma 7 of koskela2022, mixed over check-ins",
+    theorem="Theorem 3.1 of feldman2022, for every randomiser; Lemma 7 of koskela2022, mixed over check-ins",
     kind="upper",
     label="check-in, numerical",
-    needs=("eps0-LDP", DECOMPOSES),
+    needs=("eps0-LDP",),
     note="The dominating pair of k shuffled reports of n, mixed over k, which is public.",
     **_OF_THIS,
 )
@@ -152,7 +181,8 @@ def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) 
     kind="upper",
     label="check-in, clones of feldman2021, numerical",
     needs=("eps0-LDP",),
-    note="As check-in-pld, with the fewer clones of the earlier analysis.",
+    variant_of="check-in-pld",
+    note="As check-in-pld, with the fewer clones of the earlier analysis; for comparison with the papers.",
     **_OF_THIS,
 )
 def _pld_feldman2021(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -179,19 +209,43 @@ def by_clones(
     )
 
 
+def _lower_columns(
+    pairs: Callable[..., list[Outcomes]], n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
+) -> Columns:
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    found = pairs(n=n, rate=rate, eps0=eps0)
+    return losses.columns(found, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+
+
+_LOWER = {
+    "kind": "lower",
+    "needs": ("eps0-LDP", "discrete"),
+    "note": "Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+    **_OF_THIS,
+}
+
+
 @register(
     name="check-in-krr3-lower",
     citation="liew2022, this project",
     theorem="three-symbol randomised response, mixed over check-ins",
-    kind="lower",
     label="check-in, three-symbol randomised response, lower bound",
-    needs=("eps0-LDP", "discrete"),
-    note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
-    **_OF_THIS,
+    **_LOWER,
 )
 def _krr3(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
-    if trivial:
-        return trivial
-    outcomes = liew2022.check_in_lower_outcomes(n=n, rate=rate, eps0=eps0)
-    return losses.columns([outcomes], rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+    return _lower_columns(
+        lambda **setting: [liew2022.check_in_lower_outcomes(**setting)], n, rate, eps0, rounds, delta
+    )
+
+
+@register(
+    name="check-in-rr2-lower",
+    citation="liew2022, girgis2021",
+    theorem="two-symbol randomised response, mixed over check-ins",
+    label="check-in, two-symbol randomised response, lower bound",
+    **_LOWER,
+)
+def _rr2(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return _lower_columns(liew2022.check_in_two_symbols_outcomes, n, rate, eps0, rounds, delta)

@@ -21,7 +21,6 @@ from shuffledp.checkin.distributed import outside
 from shuffledp.checks import FloatArray
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 
-_ANALYSIS = "feldman2021"  # whose clones are proved for every randomiser
 _MOST_TOLD = 0.9  # of delta, spent on what all rounds disclose
 _GUARANTEES = 3  # tried for a number of rounds, each disclosing a quarter of the one before
 _SIGMAS = (1e-100, 1e100)  # squares of which are representable
@@ -66,8 +65,8 @@ _OF_THIS = {
 
 @register(
     name="check-in-gaussian-pld",
-    citation="feldman2021, balle2018analytic, koskela2022, liew2022, doroshenko2022, this project",
-    theorem="that of check-in-pld-feldman2021, and a probability of disclosure",
+    citation="feldman2022, balle2018analytic, koskela2022, liew2022, doroshenko2022, this project",
+    theorem="that of check-in-pld, and a probability of disclosure",
     label="check-in of Gaussian reports, numerical",
     note=(
         "Each number of rounds has the local guarantee (eps0, delta0) of the noise that serves it best of "
@@ -86,7 +85,9 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
         if local is None:
             continue
         eps0, delta0, told = local
-        epsilon = checkin.by_clones(n, rate, eps0, rounds[served], delta, _ANALYSIS, infinite=told)["epsilon"]
+        epsilon = checkin.by_clones(n, rate, eps0, rounds[served], delta, "feldman2022", infinite=told)[
+            "epsilon"
+        ]
         better = served[epsilon < found["epsilon"][served]]
         found["epsilon"][served] = np.minimum(found["epsilon"][served], epsilon)
         found["local_eps0"][better], found["local_delta0"][better] = eps0, delta0
@@ -105,7 +106,7 @@ def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, floa
         return (
             eps0,
             delta0,
-            liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0, analysis=_ANALYSIS),
+            liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0),
         )
 
     def excess(log_eps0: float) -> float:

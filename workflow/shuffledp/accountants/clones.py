@@ -1,4 +1,4 @@
-"""The clones pair of feldman2022 (or feldman2021), subsampled and composed numerically."""
+"""Clones: the pairs of feldman2022 and feldman2021, subsampled and composed numerically."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ import functools
 
 from shuffledp import numerics
 from shuffledp.accountants import losses, renyi
-from shuffledp.accountants.registry import DECOMPOSES, Columns, register
+from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergences
-from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
+from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones, clones_pair
+from shuffledp.profiles.joint_clones import joint_clones, joint_outcomes
+from shuffledp.profiles.subsampling import subsampled
 
 
 def outcomes(
     n: int, k: int, eps0: float, analysis: str = "feldman2022", nats: float = numerics.NEGLIGIBLE
 ) -> Outcomes:
     """Return the subsampled clones pair of one analysis, as composed numerically."""
+    return sampled_outcomes(k, k / n, eps0, analysis=analysis, nats=nats)
+
+
+def sampled_outcomes(
+    reports: int, gamma: float, eps0: float, *, analysis: str = "feldman2022", nats: float
+) -> Outcomes:
+    """Return the clones pair of so many reports, of which a client's is one with probability gamma."""
     pair = clones_pair(
-        n=k, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH, nats=nats
+        n=reports, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH, nats=nats
     )
-    return dominating(pair, gamma=k / n)
+    return dominating(pair, gamma=gamma)
 
 
 def columns(
@@ -42,16 +51,56 @@ def columns(
         rounds=rounds,
         delta=delta,
         infinite=infinite,
+        profile=subsampled(functools.partial(clones, n=k, eps0=eps0, analysis=analysis), gamma=k / n),
     )
+
+
+def joint_columns(
+    n: int,
+    k: int,
+    eps0: float,
+    rounds: FloatArray,
+    delta: float,
+    *,
+    moved: float = 0.0,
+) -> Columns:
+    """Return epsilon of T rounds of the pair of clones and sampling together, for every T.
+
+    Where reports are of other laws than those of eps0-LDP, ``moved`` bounds the total variation of a round.
+    """
+    return losses.upper_columns(
+        eps0,
+        lambda: joint_outcomes(absent=float(n - k), k=k, eps0=eps0, nats=losses.nats(rounds, delta)),
+        rounds=rounds,
+        delta=delta,
+        moved=moved,
+        profile=functools.partial(joint_clones, n=n, k=k, eps0=eps0),
+    )
+
+
+@register(
+    name="clones-joint-pld",
+    citation="feldman2022, doroshenko2022, this project",
+    theorem="clones and sampling together, for every randomiser (theory page)",
+    kind="upper",
+    label="clones and sampling together, numerical",
+    needs=("eps0-LDP",),
+    note=(
+        "The dominating pair of k of n reports, in which a round without the client counts as what it is, "
+        "composed on a lattice; one round by its privacy profile."
+    ),
+)
+def _joint(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return joint_columns(n, k, eps0, rounds, delta)
 
 
 @register(
     name="clones-pld",
     citation="feldman2022, koskela2022, doroshenko2022",
-    theorem="Theorem 3.1 of feldman2022; Lemma 7 of koskela2022",
+    theorem="Theorem 3.1 of feldman2022, for every randomiser (theory page); Lemma 7 of koskela2022",
     kind="upper",
     label="clones, numerical",
-    needs=("eps0-LDP", DECOMPOSES),
+    needs=("eps0-LDP",),
     note="The dominating pair of k shuffled reports, subsampled without replacement, composed on a lattice.",
 )
 def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -65,7 +114,8 @@ def _feldman2022(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
     kind="upper",
     label="clones of feldman2021, numerical",
     needs=("eps0-LDP",),
-    note="As clones-pld, with the fewer clones of the earlier analysis.",
+    variant_of="clones-pld",
+    note="As clones-pld, with the fewer clones of the earlier analysis; for comparison with the papers.",
 )
 def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return columns(n, k, eps0, rounds, delta, "feldman2021")
@@ -77,7 +127,7 @@ def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
     theorem="Theorem 3.1 of feldman2022; Lemma 7 of koskela2022; Lemma 1 of girgis2021",
     kind="upper",
     label="clones, Renyi",
-    needs=("eps0-LDP", DECOMPOSES),
+    needs=("eps0-LDP",),
     note="The pair of clones-pld, through its Renyi divergences instead of its privacy loss distribution.",
 )
 def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

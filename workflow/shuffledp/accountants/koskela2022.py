@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from shuffledp.accountants import clones, losses
-from shuffledp.accountants.registry import DECOMPOSES, Columns, register
+from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition
 from shuffledp.pld.fourier_accountant import fourier_epsilon
@@ -25,7 +25,7 @@ _TAU = 1e-12  # the paper's tolerance of truncation
 
 _OF_CLONES = {
     "citation": "feldman2022, koskela2022, doroshenko2022",
-    "needs": ("eps0-LDP", DECOMPOSES),
+    "needs": ("eps0-LDP",),
     "variant_of": "clones-pld",
 }
 
@@ -91,7 +91,7 @@ def _grid_3000(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float)
         "The differing client's record is in P. No accountant by way of the clones pair that covers both "
         "directions of neighbours reports less; it is no lower bound on a mechanism."
     ),
-    **{**_OF_CLONES, "needs": ("eps0-LDP",)},
+    **_OF_CLONES,
 )
 def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     trivial = losses.nothing_to_say(eps0, rounds, "lower")

@@ -13,12 +13,17 @@ from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step
+from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.profiles.subsampling import Profile
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
 _SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
 
 # Shares of delta that rounds are tried with, where the rest is left to strong composition.
 SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)
+
+# Epsilon at which what reports of another law may add to delta has settled: relative steps, and how many.
+_SETTLED, _MOST_STEPS = 1e-9, 100
 
 _COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
 
@@ -45,6 +50,7 @@ def columns(
     rounds: FloatArray,
     delta: float,
     bound: str,
+    moved: float = 0.0,
 ) -> Columns:
     """Return epsilon of T rounds for every T, and what the error budget leaves open, relative to delta.
 
@@ -55,14 +61,38 @@ def columns(
         rounds: numbers of rounds.
         delta: target.
         bound: "upper" or "lower".
+        moved: of an upper bound, as for ``upper_columns``.
     """
     lattices = [_Rounded(pair, rounded) for pair in pairs]
 
     def one(count: float) -> tuple[float, float]:
-        return max(pair.epsilon(int(count), delta, bound) for pair in lattices)
+        def at(target: float) -> tuple[float, float]:
+            return max(pair.epsilon(int(count), target, bound) for pair in lattices)
+
+        return at(delta) if moved == 0 else _with_moved(at, delta=delta, moved=moved * count)
 
     found = np.array([one(count) for count in rounds.tolist()]).reshape(-1, 2)
     return {"epsilon": found[:, 0], "delta_error": found[:, 1]}
+
+
+def _with_moved(
+    at: Callable[[float], tuple[float, float]], *, delta: float, moved: float
+) -> tuple[float, float]:
+    """Return an epsilon at which delta of the pair and (1 + e^epsilon) moved are at most ``delta``, or inf.
+
+    Both are within ``moved`` in total variation of what the pair dominates. The search rises from 0 until
+    what is left of delta is enough.
+    """
+    epsilon = 0.0
+    for _ in range(_MOST_STEPS):
+        rest = delta - moved * (1 + math.exp(min(epsilon, 700.0))) * (1 + 8 * numerics.EPSILON)
+        if rest < numerics.SMALLEST_DELTA:
+            break
+        found, error = at(rest * (1 - numerics.EPSILON))
+        if found <= epsilon:
+            return epsilon, error
+        epsilon = found * (1 + _SETTLED)
+    return np.inf, 0.0
 
 
 def upper_columns(
@@ -72,6 +102,8 @@ def upper_columns(
     rounds: FloatArray,
     delta: float,
     infinite: float = 0.0,
+    moved: float = 0.0,
+    profile: Profile | None = None,
 ) -> Columns:
     """Return an upper bound on epsilon of T rounds for every T, from a pair that dominates one.
 
@@ -81,13 +113,46 @@ def upper_columns(
         rounds: numbers of rounds.
         delta: target.
         infinite: probability that a round discloses everything, besides what the pair leaves out.
+        moved: total variation between the law of a round and what the pair dominates, for either record.
+        profile: the pair's privacy profile, or an upper bound on it, good to e^-60, by which one round is
+            answered without composition.
     """
     trivial = nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return trivial
-    pair = outcomes()
-    pair = replace(pair, infinite=pair.infinite + infinite)
-    return columns([pair], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+    found = {name: np.zeros(rounds.shape) for name in ("epsilon", "delta_error")}
+    alone = rounds == 1
+    if profile is None or nats(np.ones(1), delta) > numerics.NEGLIGIBLE:
+        alone = np.zeros(rounds.shape, dtype=bool)
+    if alone.any():
+        by_profile = _Inverted(profile, infinite, eps0).epsilon
+        value = by_profile(delta)
+        if moved > 0:
+            value = _with_moved(by_profile, delta=delta, moved=moved)
+        found["epsilon"][alone], found["delta_error"][alone] = value
+    if not alone.all():
+        pair = outcomes()
+        pair = replace(pair, infinite=pair.infinite + infinite)
+        composed = columns(
+            [pair], rounded=connect_the_dots, rounds=rounds[~alone], delta=delta, bound="upper", moved=moved
+        )
+        for name, values in composed.items():
+            found[name][~alone] = values
+    return found
+
+
+class _Inverted:
+    """Epsilon of one round, from a privacy profile."""
+
+    def __init__(self, profile: Profile, infinite: float, largest: float) -> None:
+        self._profile, self._infinite, self._largest = profile, infinite, largest
+
+    def epsilon(self, delta: float) -> tuple[float, float]:
+        """Epsilon, and by how much the profile is rounded up, relative to delta."""
+        rest = delta - self._infinite
+        if rest <= 0:
+            return np.inf, 0.0
+        return float(to_epsilon(self._profile, delta=rest, largest=self._largest)), numerics.OUTWARD
 
 
 class _Rounded:

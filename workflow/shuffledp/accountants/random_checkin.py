@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import clones, feldman2021, losses, systems
-from shuffledp.accountants.registry import DECOMPOSES, Columns, register
-from shuffledp.checkin import balle2020, window_clones
+from shuffledp.accountants import clones, feldman2021, losses, randomized_response, systems
+from shuffledp.accountants.registry import Columns, register
+from shuffledp.checkin import balle2020
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes
+from shuffledp.profiles.joint_clones import joint_clones, joint_outcomes
 
 _STRENGTHS = {
     "closed_form": ("printed", "as printed", "The closed form; several rounds by the lemma behind it (A.2)."),
@@ -135,10 +137,10 @@ def _closed_form(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Co
 @register(
     name="shuffle-clones",
     citation="feldman2022, doroshenko2022",
-    theorem="Theorem 3.1 of feldman2022",
+    theorem="Theorem 3.1 of feldman2022, for every randomiser (theory page)",
     kind="upper",
     label="feldman2022, numerical",
-    needs=("eps0-LDP", DECOMPOSES),
+    needs=("eps0-LDP",),
     note="The clones pair of all n reports, composed on a lattice.",
     protocol="shuffle",
 )
@@ -153,11 +155,42 @@ def _clones(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns
     kind="upper",
     label="clones of feldman2021, numerical",
     needs=("eps0-LDP",),
-    note="As shuffle-clones, with the fewer clones of the earlier analysis.",
+    variant_of="shuffle-clones",
+    note="As shuffle-clones, with the fewer clones of the earlier analysis; for comparison with the papers.",
     protocol="shuffle",
 )
 def _clones_feldman2021(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return clones.columns(n, n, eps0, rounds, delta, "feldman2021")
+
+
+_LOWER = {
+    "kind": "lower",
+    "needs": ("eps0-LDP", "discrete"),
+    "note": "Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+    "protocol": "shuffle",
+}
+
+
+@register(
+    name="shuffle-krr3-lower",
+    citation="this project",
+    theorem="three-symbol randomised response, all others on the third symbol",
+    label="three-symbol randomised response, lower bound",
+    **_LOWER,
+)
+def _three_symbols(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return randomized_response.three_symbols(n, n, eps0, rounds, delta)
+
+
+@register(
+    name="shuffle-rr2-lower",
+    citation="girgis2021",
+    theorem="the mechanism of Theorem 2, accounted for exactly",
+    label="two-symbol randomised response, lower bound",
+    **_LOWER,
+)
+def _two_symbols(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    return randomized_response.two_symbols(n, n, eps0, rounds, delta)
 
 
 def window_columns(
@@ -167,9 +200,15 @@ def window_columns(
     delta: float,
     *,
     participation: float = 1.0,
-    infinite: float = 0.0,
+    moved: float = 0.0,
 ) -> Columns:
     """Return epsilon of T windows by clones, for every T.
+
+    Fix what the others do; the client takes a uniform slot, and replaces who is there with a probability of
+    at most ``participation``, given all else. The window has the pair of ``profiles.joint_clones`` with a
+    report for each slot and participation for k/n, reports that depend on those before included. With slots
+    averaged over all who are in them, given the numbers in each, the reports of all clients come in a uniform
+    order: the pair of a plain shuffle. See ``docs/theory/every_randomiser.md``.
 
     Args:
         reports: the slots of one report each, or the clients of averaged slots.
@@ -177,23 +216,24 @@ def window_columns(
         rounds: numbers of windows.
         delta: target.
         participation: probability of taking part.
-        infinite: probability, given participation, that everything is disclosed.
+        moved: as for ``losses.upper_columns``.
     """
 
     def outcomes() -> Outcomes:
         if participation == 0:  # nothing is learnt
             return Outcomes(np.ones(1), np.zeros(1))
-        return window_clones.window_outcomes(
-            reports=reports, eps0=eps0, nats=losses.nats(rounds, delta), participation=participation
-        )
+        absent = reports * (1 - participation) / participation
+        return joint_outcomes(absent=absent, k=reports, eps0=eps0, nats=losses.nats(rounds, delta))
 
-    return losses.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, infinite=participation * infinite)
+    # one window of which the client is a part for certain is answered by its profile
+    profile = functools.partial(joint_clones, n=reports, k=reports, eps0=eps0) if participation == 1 else None
+    return losses.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, moved=moved, profile=profile)
 
 
 _CLONES = {
-    "citation": "feldman2021, koskela2022, doroshenko2022, this project",
+    "citation": "feldman2022, balle2020, doroshenko2022, this project",
     "kind": "upper",
-    "label": "clones of feldman2021, numerical",
+    "label": "clones, numerical",
     "needs": ("eps0-LDP",),
     "mechanism": "ldp",
 }
@@ -201,7 +241,7 @@ _CLONES = {
 
 @register(
     name="fixed-window-clones",
-    theorem="the clones of Theorem 3.1 of feldman2021 in the slots",
+    theorem="clones and participation together, in the slots (theory page)",
     note="The client hides among the reports of all slots; dummy updates are randomised like reports.",
     protocol="fixed-window",
     **_CLONES,
@@ -212,7 +252,7 @@ def _fixed(*, slots: int, participation: float, eps0: float, rounds: FloatArray,
 
 @register(
     name="sliding-window-clones",
-    theorem="the clones of Theorem 3.1 of feldman2021 in the slots",
+    theorem="clones in the slots (theory page)",
     note="As fixed-window-clones, in the slots that a client may take.",
     protocol="sliding-window",
     **_CLONES,
@@ -223,7 +263,7 @@ def _sliding(*, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Co
 
 @register(
     name="averaged-window-clones",
-    theorem="Theorem 3.1 of feldman2021, given the loads",
+    theorem="Theorem 3.1 of feldman2022, for every randomiser (theory page), given the loads",
     note="Given how many are in each slot, the reports of all n clients come in a uniform order.",
     protocol="averaged-window",
     **_CLONES,

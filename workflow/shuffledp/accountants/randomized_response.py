@@ -16,6 +16,24 @@ def _columns(pairs: list[Outcomes], rounds: FloatArray, delta: float) -> Columns
     return losses.columns(pairs, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
+def three_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    """Return epsilon of T rounds of three-symbol randomised response, all others on the third symbol."""
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=3)
+    return _columns([dominating(pair, gamma=1.0)], rounds, delta)
+
+
+def two_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    """Return epsilon of T rounds of two-symbol randomised response, all others on the same symbol."""
+    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    if trivial:
+        return trivial
+    mass, loss = TwoSymbols(n, k, eps0).losses()
+    return _columns([Outcomes(mass * np.exp(loss), loss), Outcomes(mass, -loss)], rounds, delta)
+
+
 @register(
     name="krr3-lower",
     citation="this project",
@@ -26,11 +44,7 @@ def _columns(pairs: list[Outcomes], rounds: FloatArray, delta: float) -> Columns
     note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
 )
 def _three(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
-    if trivial:
-        return trivial
-    pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=3)
-    return _columns([dominating(pair, gamma=1.0)], rounds, delta)
+    return three_symbols(n, k, eps0, rounds, delta)
 
 
 @register(
@@ -43,8 +57,4 @@ def _three(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
 )
 def _two(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
-    if trivial:
-        return trivial
-    mass, loss = TwoSymbols(n, k, eps0).losses()
-    return _columns([Outcomes(mass * np.exp(loss), loss), Outcomes(mass, -loss)], rounds, delta)
+    return two_symbols(n, k, eps0, rounds, delta)

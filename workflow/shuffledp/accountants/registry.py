@@ -114,14 +114,6 @@ class Accountant:
         return self.details(rounds=rounds, delta=delta, **setting)["epsilon"]
 
 
-# What the clones pair of feldman2022 is proved for (its errata withdraw the proof for any other randomiser):
-# then each R(x) contains both of the distributions of which R(x0) and R(x1) are mixtures, e^eps0 to 1.
-DECOMPOSES = "R(x) >= (R(x0) + R(x1))/(e^eps0 + 1)"
-_DECOMPOSES_NOTE = (
-    "Proved where R(x) >= (R(x0) + R(x1))/(e^eps0 + 1) for all inputs, as for k-ary randomised response; the "
-    "errata of feldman2022 withdraw the proof for other randomisers, and no counterexample is known."
-)
-
 _REGISTRY: dict[str, Accountant] = {}
 
 
@@ -141,8 +133,6 @@ def register(
 ) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
     """Enter the decorated function in the registry; the fields are those of ``Accountant``.
 
-    Where ``needs`` has ``DECOMPOSES``, the note says what that is about.
-
     Raises:
         ValueError: the name is taken, the kind is none of upper, lower and estimate, or there is no such
             system.
@@ -150,7 +140,6 @@ def register(
     checks.choice("kind", kind, get_args(Kind))
     checks.choice("scope", scope, get_args(Scope))
     systems.get(protocol, mechanism)
-    note = f"{note} {_DECOMPOSES_NOTE}" if DECOMPOSES in needs else note
 
     def enter(compute: Callable[..., Columns]) -> Callable[..., Columns]:
         if name in _REGISTRY:
@@ -199,11 +188,6 @@ def epsilon(name: str, *, rounds: ArrayLike, delta: float, **setting: float) -> 
     return get(name).epsilon(rounds=rounds, delta=delta, **setting)
 
 
-def needs_decomposition(entry: Accountant) -> bool:
-    """Return whether an accountant is proved only for randomisers that ``DECOMPOSES`` describes."""
-    return DECOMPOSES in entry.needs
-
-
 class Refusal(NamedTuple):
     """What ``attempts`` has of an accountant that cannot answer.
 
@@ -244,51 +228,58 @@ def attempts(
 
 
 class Bracket(NamedTuple):
-    """Where epsilon lies for the worst eps0-LDP randomiser, and which accountants say so.
+    """Where epsilon lies for the worst randomiser of a mechanism, and which accountants say so.
 
     Attributes:
         lower: no valid accountant can report less.
-        upper: certified, for randomisers that satisfy what its accountant ``needs``.
+        upper: certified for every randomiser of the mechanism.
         names: the accountants behind ``lower`` and ``upper``.
-        any_upper: certified without asking for that decomposition: for every eps0-LDP randomiser.
-        any_name: the accountant behind it.
         refusals: accountants that cannot answer, and why.
     """
 
     lower: float
     upper: float
     names: tuple[str, str]
-    any_upper: float
-    any_name: str
     refusals: tuple[Refusal, ...] = ()
 
 
-def bracket(*, n: int, k: int, eps0: float, rounds: int, delta: float) -> Bracket:
-    """Return the tightest lower and upper bounds on epsilon that the registered accountants give.
+def bracket(
+    *,
+    rounds: int,
+    delta: float,
+    protocol: str = systems.MAIN[0],
+    mechanism: str = systems.MAIN[1],
+    **setting: float,
+) -> Bracket:
+    """Return the tightest lower and upper bounds on epsilon that a system's accountants give.
 
     Args:
-        n: number of clients.
-        k: clients per round.
-        eps0: local privacy parameter.
         rounds: number of rounds, one number.
         delta: target, in [0, 1).
+        protocol: who takes part in a round.
+        mechanism: what they send.
+        setting: the variables of the system; of the subsampled shuffle n, k and eps0.
 
     Raises:
-        ValueError: an argument is out of range.
+        ValueError: an argument is out of range, the setting is one of another system, or the system has no
+            bound on one of the sides.
     """
+    system = systems.get(protocol, mechanism)
+    system.checked(setting, "the bracket")
     count = checks.count("rounds", rounds, at_least=0)
-
     refusals: list[Refusal] = []
 
     def all_of(kind: Kind) -> list[tuple[float, str]]:
-        entries = [entry for entry in map(get, names(kind)) if entry.scope == "epsilon"]
-        found, refused = attempts(entries, n=n, k=k, eps0=eps0, rounds=count, delta=delta)
+        listed = map(get, names(kind, protocol=protocol, mechanism=mechanism))
+        entries = [entry for entry in listed if entry.scope == "epsilon"]
+        if not entries:
+            raise ValueError(f"no bracket for {system}: it has no accountant of kind {kind!r}")
+        found, refused = attempts(entries, **setting, rounds=count, delta=delta)
         refusals.extend(refused)
         return [(float(columns["epsilon"]), entry.name) for entry, columns in found]
 
-    lower, upper = max(all_of("lower")), all_of("upper")
-    best, for_any = min(upper), min(entry for entry in upper if not needs_decomposition(get(entry[1])))
-    return Bracket(lower[0], best[0], (lower[1], best[1]), *for_any, tuple(refusals))
+    lower, upper = max(all_of("lower")), min(all_of("upper"))
+    return Bracket(lower[0], upper[0], (lower[1], upper[1]), tuple(refusals))
 
 
 def _subsampled(given: Mapping[str, Any]) -> systems.Setting:
@@ -301,7 +292,7 @@ systems.enter(
         *systems.MAIN,
         "rounds of k of n clients, drawn afresh, whose eps0-LDP reports are shuffled",
         ("n", "k", "eps0"),
-        "clones-pld",
+        "clones-joint-pld",
         _subsampled,
         lambda setting: float(
             subsample(eps=setting["eps0"], delta=0.0, gamma=setting["k"] / setting["n"]).eps

@@ -253,6 +253,33 @@ def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
     return _mixed(blocks, given, rounded=merge_to_lattice, infinite=0.0)
 
 
+def check_in_two_symbols_outcomes(*, n: int, rate: float, eps0: float) -> list[Outcomes]:
+    """Return pairs that a round of shuffled check-in dominates, in either direction of neighbours: two-symbol
+    randomised response, all others holding 0, mixed over the number of reports.
+
+    Args:
+        n: number of clients.
+        rate: probability of taking part, in (0, 1).
+        eps0: local privacy parameter, > 0.
+
+    Returns:
+        Masses and losses, optimistic, as of ``check_in_lower_outcomes``: within a block of numbers of reports
+        the most reports, of which every other one is fewer reports with some of known law added, and the
+        smallest sample.
+    """
+    blocks = [(weight, low, high, low > 0 and weight > _RARE) for weight, low, high in _loss_blocks(n, rate)]
+
+    def forward(low: float, high: float) -> Outcomes:
+        mass, loss = TwoSymbols(n * high / low, int(high), eps0).losses()
+        return Outcomes(mass * np.exp(loss), loss)
+
+    def reverse(low: float, high: float) -> Outcomes:
+        mass, loss = TwoSymbols(n * high / low, int(high), eps0).losses()
+        return Outcomes(mass, -loss)
+
+    return [_mixed(blocks, given, rounded=merge_to_lattice, infinite=0.0) for given in (forward, reverse)]
+
+
 def _mixed(
     blocks: list[tuple[float, float, float, bool]],
     given: Callable[[float, float], Outcomes],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from shuffledp import checks
 from shuffledp.profiles.clones import ANALYSES
 
@@ -25,8 +27,7 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
     e^-eps0 (delta0 + s) of e^-eps0 P, and of e^-eps0 Q. So it is within c e^-eps0 (delta0 + s) of one that is
     e^-eps0 (P + Q)/2 at least (feldman2021, c = 1), or e^-eps0 max(P, Q) (feldman2022, c = 2). Together
     t = s + (n - 1) c e^-eps0 (delta0 + s), also where reports depend on those before (feldman2021).
-    The rest is as certain as the pair: by its authors' errata, that of feldman2022 is proved for a class of
-    randomisers only. Theorem 3.8 of feldman2021 is of this kind.
+    Theorem 3.8 of feldman2021 is of this kind.
 
     Args:
         n: number of shuffled reports, >= 1; a mean number for a mean probability, being linear in it.
@@ -46,3 +47,29 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
     # (e^eps0 + 1) s = delta0, and (e^eps0 + 1) e^-eps0 (delta0 + s) = (1 + 2 e^-eps0) delta0
     others = (n - 1) * factor * (1 + 2 * math.exp(-eps0))
     return min(delta0 * (1 + others) * (1 + 1e-12), 1.0)
+
+
+def moved(*, reports: float, eps0: float, delta0: float) -> float:
+    """Return how far a round of (eps0, delta0)-LDP reports may be from one of eps0-LDP reports.
+
+    In total variation, for either of the client's records: the client's own reports are moved by
+    delta0/(e^eps0 + 1) at most, to be within e^eps0 of each other, and those of another client by
+    2 e^-eps0 delta0, to lie above e^-eps0 of the larger one (``docs/theory/every_randomiser.md``). So a
+    divergence at e^eps is at most that of the eps0-LDP round and (1 + e^eps) times this.
+
+    Args:
+        reports: number of reports of a round, or their mean number, >= 0.
+        eps0: local privacy parameter, >= 0.
+        delta0: its failure probability, in [0, 1).
+
+    Returns:
+        An upper bound.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    reports, eps0 = checks.real("reports", reports, at_least=0.0), checks.eps0(eps0)
+    delta0 = checks.probability("delta0", delta0, zero=True)
+    found = reports * 2 * math.exp(-eps0) * delta0 * (1 + 1e-12)
+    # a product of tiny numbers must not become 0
+    return max(found, float(np.finfo(np.float64).tiny)) if delta0 > 0 and reports > 0 else found

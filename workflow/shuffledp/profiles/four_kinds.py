@@ -37,6 +37,7 @@ from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.enumeration import EnumeratedPair
+from shuffledp.profiles.joint_clones import joint_outcomes
 from shuffledp.tilted_binomials import TiltedBinomials
 
 IntArray = NDArray[np.int64]
@@ -48,6 +49,7 @@ _WIDTH = 2e-4
 _SPACING = 0.01
 # A total so much above that of N alone is taken to a grid that all N share; 1 - |x| then keeps its digits.
 _APART = 1e-3
+_FLAT = 0.01  # by how much of itself 1 less the tilt may change within a block of N
 _DIFFERENCES = 2**12  # values of |D| that are told apart
 _LONGEST = 2**17  # values that are summed together
 _SAME = 1e-12  # relative distance within which total variation and 1 - b count as equal
@@ -164,6 +166,8 @@ def kinds_outcomes(
     n, k = checks.clients(n, k)
     own = kinds(eps0=eps0, share=share, tv=tv)
     rate = checks.probability("rate", rate, one=True)
+    if rate == 1 and own.plain == own.heavy == 0:
+        return joint_outcomes(absent=float(n - k), k=k, eps0=eps0, nats=nats)
     return _Pair(n - k, k, eps0, own.at_rate(rate) if rate < 1 else own, nats).outcomes()
 
 
@@ -249,7 +253,9 @@ class _Pair:
         """
         tilted, untilted = 2 * self._kinds.tilted, self._untilted
         low, high = (float(end) for end in self._window(float(self._k), tilted))
-        width = min(max(1, int(_WIDTH * low)), _LONGEST)
+        # of a steep tilt, so narrow that 1 less the tilt hardly changes within a block
+        flat = _FLAT * (self._absent + low) / self._half_gap
+        width = min(max(1, int(min(_WIDTH * low, 1 + flat))), _LONGEST)
         self._low = np.arange(low, high + 1, width)
         self._high = np.minimum(self._low + width - 1, high)
         log_p, log_q = math.log(tilted), math.log(untilted)
