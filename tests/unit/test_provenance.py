@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import importlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from shuffledp import accountants, config, digest, files, provenance, schema, ta
 from shuffledp.accountants.sweep import sweep
 from shuffledp.figures import products as figure_products
 from shuffledp.ledger import products as ledger_products
+from shuffledp.report import products as report_products
 
 _NAMES = (f"scratch{number}" for number in itertools.count())
 
@@ -520,6 +522,48 @@ def test_every_product_names_modules_that_exist(shipped, root):
     products += [curve.product("results") for curve in shipped.curves]
     for product in products:
         assert set(product.modules) <= set(digest.modules_behind(product.modules)), product.record
+
+
+def _all_kinds(settings, study, root):
+    """Every product of the configuration and of the study laid over it, as the workflow names them."""
+    trainings = [run for one in settings.experiments for run in settings.trainings(one)]
+    return {
+        "curve": [curve.product("results") for curve in settings.curves],
+        "quantity": [one.product("results") for figure in settings.quantities for one in figure.curves],
+        "training": trainings,
+        "tuning": [grid.product("results") for grid in settings.grids],
+        "utility": [one.product("results") for figure in settings.accuracy for one in figure.panels],
+        "simulation": [one.product("results") for one in settings.simulations],
+        "figure of bounds": [figure_products.bounds(settings, one) for one in settings.bounds],
+        "figure of quantities": [figure_products.quantities(settings, one) for one in settings.quantities],
+        "figure of accuracy": [figure_products.accuracy(settings, one) for one in settings.trained],
+        "figure of convergence": [figure_products.convergence(settings, one) for one in settings.converged],
+        "figure of simulations": [figure_products.simulation(settings, one) for one in settings.simulation],
+        "figure of progress": [figure_products.progress(settings, one) for one in settings.progressed],
+        "gallery": [figure_products.gallery(settings, root / "workflow/report")],
+        "page of keys": [schema.key_page()],
+        "claims": [ledger_products.claims(settings)],
+        "readme": [ledger_products.readme(settings)],
+        "report": [report_products.pages(settings, trainings)],
+        "training of a study": [run for _, run in study.sweep.trainings("results")],
+        "curve of a study": [curve.product("results") for curve in study.sweep.curves],
+        "table of a study": [study.sweep.frontier("results")],
+        "figure of a study": [figure_products.frontier(study, study.sweep)],
+    }
+
+
+def test_every_product_is_rebuilt_from_its_request(shipped, root, in_root, tmp_path):
+    study = config.load([root / f"config/{name}.yaml" for name in ("config", "sweep", "sweep-smoke")])
+    kinds = _all_kinds(shipped, study, root)
+    assert all(kinds.values())
+    # of a training that takes check-ins, the checks of arguments do not count
+    assert any(run.without for run in kinds["training"])
+    for product in (product for products in kinds.values() for product in products):
+        path = Path(provenance.stage(product, tmp_path, current=False))
+        asked = path.read_bytes()
+        path.unlink()
+        provenance.stage(provenance.Product.from_request(json.loads(asked)), tmp_path, current=False)
+        assert path.read_bytes() == asked, product.record
 
 
 @pytest.fixture

@@ -146,6 +146,22 @@ def test_only_what_is_whole_and_new_counts_as_made(here):
     assert recovery.made_whole(since) == ["whole.csv", "whole.json"]
 
 
+@pytest.mark.parametrize("without", [(), ("shuffledp.checks",)])
+def test_what_a_product_was_made_without_is_no_fault_of_it(here, without):
+    """A training that takes check-ins does without some modules, and lasts hours."""
+    product = provenance.Product(
+        record="a.json",
+        parameters={"seed": 0},
+        modules=("shuffledp.histories",),
+        outputs=("a.csv",),
+        without=without,
+    )
+    request = provenance.stage(product, ".snakemake/requests")
+    files.write_text("a.csv", "a,b\n1,2\n")
+    provenance.record(request)
+    assert recovery.made_whole(time.time() - 60) == ["a.csv", "a.json"]
+
+
 def test_a_lock_is_seen(here):
     assert not recovery.is_locked()
     files.write_text(".snakemake/locks/0.output.lock", "a.csv\n")

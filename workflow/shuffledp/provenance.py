@@ -13,7 +13,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -52,6 +52,19 @@ class Product:
         if self.without:
             asked["without"] = list(self.without)
         return {**asked, "code": digest.code_digest(tuple(self.modules), tuple(self.without))}
+
+    @classmethod
+    def from_request(cls, content: Mapping[str, Any]) -> Product:
+        """Return the product that a request asks for.
+
+        Args:
+            content: what ``stage`` wrote.
+
+        Raises:
+            TypeError: the content names no record, parameters, modules or outputs.
+        """
+        known = {entry.name for entry in fields(cls)}
+        return cls(**{key: value for key, value in content.items() if key in known})
 
     def is_current(self) -> bool:
         """Return whether outputs and record are there and match the request, the inputs and each other."""

@@ -154,13 +154,10 @@ def made_whole(since: float, folder: Path | str = FOLDER) -> list[str]:
         request = _request(path)
         record = Path(request.get("record", ""))
         if record.is_file() and record.stat().st_mtime >= since:
-            product = Product(**{key: request[key] for key in _FIELDS})
+            product = Product.from_request(request)
             if product.is_current():
                 found += [*product.outputs, product.record]
     return found
-
-
-_FIELDS = ("record", "parameters", "modules", "outputs", "inputs")
 
 
 def _request(path: Path) -> dict[str, Any]:
