@@ -67,14 +67,23 @@ def test_sums_of_gaussian_messages_have_their_law():
 
 
 @pytest.mark.parametrize("name", registry.PURE)
-def test_sums_are_sums_of_messages(name):
-    randomizer = make(name, 7)
-    x = randomizer.clip_(torch.randn(6, 7, generator=generator(1)))
+def test_sums_have_the_law_of_sums_of_messages(name):
+    randomizer = make(name, 3)
+    x = randomizer.clip_(torch.randn(4, 3, generator=generator(1)))
     x[2] = 0
-    total = torch.ones(7, dtype=torch.float64)
-    randomizer.add(total, x, generator=generator(3))
-    messages = randomizer.randomize(x, generator=generator(3))
-    torch.testing.assert_close(total - 1, messages.double().sum(0), rtol=1e-5, atol=1e-5)
+    source, sums = generator(3), torch.ones(DRAWS // 4, 3, dtype=torch.float64)
+    for row in sums:
+        randomizer.add(row, x, generator=source)
+    many = x.repeat(DRAWS // 4, 1)
+    messages = randomizer.randomize(many, generator=source).double().view(-1, 4, 3).sum(1)
+    assert close(sums - 1, x.double().sum(0))
+    # all second moments, and the third of a direction
+    for power in (2, 3):
+        one, other = (
+            (values @ torch.tensor([1.0, -0.5, 0.3]).double()) ** power for values in (sums - 1, messages)
+        )
+        error = math.sqrt(float(one.var() + other.var()) / one.shape[0])
+        assert abs(float(one.mean() - other.mean())) < SIGMAS * error
 
 
 @pytest.mark.parametrize("name", registry.NAMES)
@@ -240,3 +249,195 @@ def test_inputs_of_the_wrong_norm_are_refused(name):
         registry.check_inputs(randomizer, vector(randomizer, 2.0))
     with pytest.raises(ValueError, match="shape"):
         registry.check_inputs(randomizer, torch.zeros(2, 5))
+
+
+# --- rows of every kind and number
+
+BATCHES = [1, 3, 32, 33, 1000]
+DTYPES = [torch.float32, torch.float64]
+KINDS = {
+    "zero": 0.0,
+    "negative zero": -0.0,
+    "subnormal": 1e-42,
+    "smallest": 5e-324,
+    "huge": 3e38,
+    "beyond float32": 1e308,
+}
+
+
+def sides(randomizer, sent):
+    """One fair sign a message if the input is 0: of its first entry that is not 0, or that of the bit."""
+    sent = sent.double()
+    if randomizer.name == "l1_hadamard":
+        return sent[:, 0] > 0  # the first entry of every row of H is +1
+    if randomizer.name == "linf_coordinate":
+        return sent.sum(1) > 0
+    return sent[:, 0] > 0
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("clipped", [False, True])
+def test_rows_of_zeros_say_nothing(name, dtype, batch, clipped):
+    """Signs are fair: at 5.5 deviations one comparison in 26 million fails by chance."""
+    randomizer, source = make(name, 10), generator(batch)
+    positive = count = 0
+    for sign in (0.0, -0.0):
+        for _ in range(max(2000 // batch, 1)):
+            x = torch.full((batch, 10), sign, dtype=dtype)
+            x = randomizer.clip_(x) if clipped else x
+            assert not x.any()
+            sent = randomizer.randomize(x, generator=source)
+            assert sent.dtype == dtype
+            assert bool(torch.isfinite(sent).all())
+            positive += int(sides(randomizer, sent).sum())
+            count += batch
+    assert abs(positive - count / 2) < 5.5 * math.sqrt(count) / 2
+
+
+def test_lengths_of_rows_of_zeros_are_not_negative():
+    """A negative zero would divide the radius to minus infinity."""
+    for name in registry.NAMES:
+        for batch in BATCHES:
+            lengths = make(name, 10).lengths(torch.zeros(batch, 10))
+            assert not bool(torch.signbit(lengths).any())
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("batch", [1, 33])
+def test_any_finite_row_is_clipped_and_sent(name, kind, dtype, batch):
+    value = torch.tensor(KINDS[kind], dtype=dtype)
+    if not bool(torch.isfinite(value)):
+        return
+    randomizer, source = make(name, 4), generator()
+    rows = value * torch.tensor([1.0, -1.0, 0.5, 0.0], dtype=dtype)
+    x = rows.expand(batch, -1).contiguous()
+    for given in (x, randomizer.clip_(x.clone())):
+        sent = randomizer.randomize(given, generator=source).double()
+        if name == "gaussian" and given is x and float(value) > 1e30:
+            continue  # it adds noise to whatever comes
+        largest = 20 * randomizer.deviation if name == "gaussian" else randomizer.scale * 1.01
+        assert bool(torch.isfinite(sent).all())
+        assert float(sent.abs().max()) <= largest + float(given.double().abs().max()) * (name == "gaussian")
+    clipped = randomizer.clip_(x.clone())
+    assert float(randomizer.lengths(clipped.double()).max()) <= RADIUS * (1 + 1e-5)
+    if float(value) > 1:  # onto the surface, in the same direction
+        expected = rows.double() / rows.double().abs().amax()
+        expected = expected / randomizer.lengths(expected.unsqueeze(0)) * RADIUS
+        torch.testing.assert_close(clipped[-1].double(), expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["linf_coordinate", "l1_hadamard", "l2_hemisphere", "l2_privunit"])
+def test_of_huge_rows_the_direction_counts(name):
+    """The bit of a row that is far too long is that of the row on the surface: the mean tells."""
+    randomizer = make(name, 2)
+    x = torch.tensor([[3e38, 0.0]]).expand(DRAWS, -1).contiguous()
+    for given in (x, randomizer.clip_(x.clone())):
+        assert close(
+            randomizer.randomize(given, generator=generator(4)).double(), torch.tensor([RADIUS, 0.0])
+        )
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_what_is_not_finite_is_an_error_that_names_the_row(name, value, dtype, batch):
+    randomizer, row = make(name, 10), batch - 1
+    for fill in (0.0, 0.1):
+        x = torch.full((batch, 10), fill, dtype=dtype)
+        x[row, 7] = value
+        message = rf"x must be finite, got {value} in row {row},"
+        with pytest.raises(base.NotFiniteError, match=message):
+            randomizer.randomize(x.clone(), generator=generator())
+        with pytest.raises(base.NotFiniteError, match=message):
+            randomizer.clip_(x.clone())
+        with pytest.raises(base.NotFiniteError, match=message):
+            randomizer.add(torch.zeros(10, dtype=torch.float64), x.clone(), generator=generator())
+
+
+def test_a_coordinate_that_is_not_finite_is_an_error():
+    values = torch.zeros(40)
+    values[33] = math.nan
+    with pytest.raises(base.NotFiniteError, match="got nan in row 33"):
+        make("linf_coordinate", 5).signs(values, generator=generator())
+
+
+# --- what the low bits of a message tell
+
+
+def low_bits(sent):
+    """Events that rounding decides: whether the norm is off, and the lowest bit of each of two entries."""
+    double = sent.double()
+    norm = torch.linalg.vector_norm(double, dim=1)
+    off = (norm / norm.median() - 1).abs() > 1e-7
+    bits = sent[:, :2].contiguous().view(torch.int32) & 1
+    return torch.cat([off.unsqueeze(1), bits.bool(), (bits.sum(1) == 1).unsqueeze(1)], 1)
+
+
+@pytest.mark.parametrize("name", ["l2_hemisphere", "l2_privunit"])
+@pytest.mark.parametrize("dimension", [2, 3, 10, 100])
+def test_low_bits_do_not_tell_inputs_apart(name, dimension):
+    """A pair on and off the axes: frequencies of events within e^eps0, but for the error of sampling."""
+    eps0 = 0.1
+    randomizer = make(name, dimension, eps0=eps0)
+    on, off = torch.zeros(1, dimension), torch.randn(1, dimension, generator=generator(3))
+    on[0, 0] = RADIUS
+    off *= RADIUS / torch.linalg.vector_norm(off)
+    sent = [
+        low_bits(randomizer.randomize(x.expand(DRAWS, -1).contiguous(), generator=generator(seed)))
+        for seed, x in enumerate((on, off))
+    ]
+    one, other = (events.double().mean(0) for events in sent)
+    error = SIGMAS * ((one + other) / DRAWS).sqrt() + 5 / DRAWS
+    assert bool((one <= math.exp(eps0) * other + math.exp(eps0) * error).all())
+    assert bool((other <= math.exp(eps0) * one + math.exp(eps0) * error).all())
+
+
+@pytest.mark.parametrize("name", ["l2_hemisphere", "l2_privunit"])
+def test_messages_have_the_length_they_should(name):
+    for dimension in (2, 3, 100):
+        randomizer = make(name, dimension)
+        x = vector(randomizer, 0.8).double().expand(1000, -1).contiguous()
+        length = torch.linalg.vector_norm(randomizer.randomize(x, generator=generator()), dim=1)
+        torch.testing.assert_close(length, torch.full_like(length, randomizer.scale), rtol=1e-14, atol=0)
+
+
+# --- products in full
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_products_are_computed_in_full_whatever_the_caller_allows(name, monkeypatch):
+    settings, seen = torch.backends.cuda.matmul, []
+    watched = "fp32_precision" if hasattr(settings, "fp32_precision") else "allow_tf32"
+    fast, full = ("tf32", "ieee") if watched == "fp32_precision" else (True, False)
+    original = torch.Tensor.normal_
+
+    def normal(self, *arguments, **named):
+        seen.append(getattr(settings, watched))
+        return original(self, *arguments, **named)
+
+    uniform = base.uniform
+
+    def watched_uniform(*arguments, **named):
+        seen.append(getattr(settings, watched))
+        return uniform(*arguments, **named)
+
+    monkeypatch.setattr(torch.Tensor, "normal_", normal)
+    monkeypatch.setattr(base, "uniform", watched_uniform)
+    before = getattr(settings, watched)
+    try:
+        setattr(settings, watched, fast)
+        randomizer, x = make(name, 4), torch.full((3, 4), 0.1)
+        randomizer.randomize(x, generator=generator())
+        randomizer.add(torch.zeros(4, dtype=torch.float64), x, generator=generator())
+        with pytest.raises(base.NotFiniteError):
+            randomizer.add(torch.zeros(4, dtype=torch.float64), x / 0, generator=generator())
+        assert getattr(settings, watched) == fast
+    finally:
+        setattr(settings, watched, before)
+    assert len(seen) >= 2
+    assert set(seen) == {full}

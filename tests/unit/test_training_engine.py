@@ -83,8 +83,9 @@ def slow_round(model, images, labels, randomizer, clip, source, clients, rate, m
         order = {"linf": math.inf, "l1": 1, "l2": 2}[randomizer.norm]
         for vector in vectors:
             vector /= max(1.0, float(vector.norm(order)) / randomizer.radius)
-        total = randomizer.randomize(vectors, generator=source).sum(0)
-    theta = theta - rate * total / len(clients)
+        total = torch.zeros(vectors.shape[1], dtype=torch.float64)
+        randomizer.add(total, vectors, generator=source)
+    theta = theta - (rate * total / len(clients)).to(theta.dtype)
     if radius is not None:
         theta = theta / max(1.0, float(theta.norm()) / radius)
     nn.utils.vector_to_parameters(theta, model.parameters())
@@ -260,6 +261,21 @@ def test_divergence_names_the_round(rate):
 
     with pytest.raises(ArithmeticError, match=r"round [1-9]\d* .*lower the learning rate"):
         go_on()
+
+
+@pytest.mark.parametrize(("name", "clip"), [("linf_coordinate", "coordinate"), ("l2_hemisphere", "norm")])
+def test_a_gradient_that_is_not_finite_names_round_and_client(name, clip):
+    """Its message would say something else than a random bit, or nothing."""
+    images, labels = data()
+    model = tiny()
+    run = cldp_sgd.CldpSgd(
+        model, images=images, labels=labels, k=N, randomizer=randomizer_of(name, model), clip=clip, seed=0
+    )
+    run.round(0, rate=0.1)
+    run.images[17] = math.nan
+    message = r"diverged in round 1: the gradient of client 17 is not finite; lower the learning rate"
+    with pytest.raises(cldp_sgd.DivergenceError, match=message):
+        run.round(1, rate=0.1)
 
 
 @pytest.mark.parametrize(

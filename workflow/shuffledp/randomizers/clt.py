@@ -35,7 +35,7 @@ class GaussianLimit(base.Randomizer):
         """Those of the randomiser."""
         return self.exact.bits
 
-    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+    def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """Refuse: there are no single messages.
 
         Raises:

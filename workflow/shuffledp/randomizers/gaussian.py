@@ -28,13 +28,16 @@ class Gaussian(base.Randomizer):
         """A vector of float32."""
         return 32 * self.dimension
 
-    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages; see ``base.Randomizer.randomize``."""
+    def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.messages``."""
         return x + torch.empty_like(x).normal_(generator=generator) * self.deviation
 
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``: noises are added up before they are drawn, which is
         the same law and one draw of d normals for all clients."""
+        summed = x.sum(0)
+        if not bool(torch.isfinite(summed).all()):
+            base.refuse_not_finite(x)
         noise = torch.empty_like(total).normal_(generator=generator)
-        total += x.sum(0)
+        total += summed
         total += noise * (self.deviation * x.shape[0] ** 0.5)

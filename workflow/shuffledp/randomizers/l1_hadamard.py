@@ -48,12 +48,15 @@ class L1Hadamard(base.Randomizer):
         """The row and one bit."""
         return int(math.log2(self.padded)) + 1
 
-    def _factors(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        return hadamard(self._logs[0], device), hadamard(self._logs[1], device)
+    def _factors(self, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        first, second = (hadamard(log_size, device).to(dtype) for log_size in self._logs)
+        return first, second
 
     def _reports(self, x: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return each client's row and bit."""
-        outer, inner = self._factors(x.device)
+        if not bool(torch.isfinite(x.sum())):
+            base.refuse_not_finite(x)
+        outer, inner = self._factors(x.device, x.dtype)
         rows = torch.randint(self.padded, (x.shape[0],), generator=generator, device=generator.device)
         blocks = torch.nn.functional.pad(x, (0, self.padded - self.dimension))
         blocks = blocks.view(-1, outer.shape[0], inner.shape[0])
@@ -63,10 +66,12 @@ class L1Hadamard(base.Randomizer):
         unit = (values / self.radius).clamp_(-1.0, 1.0)  # for the rounding of float32 sums
         return rows, base.randomized_signs(unit, self.least, generator=generator)
 
-    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages; see ``base.Randomizer.randomize``."""
-        rows, signs = self._reports(x, generator)
-        outer, inner = self._factors(x.device)
+    def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.messages``."""
+        # beyond the ball the sums of a product could overflow; what counts is their share of the radius
+        largest = x.abs().sum(1, keepdim=True)
+        rows, signs = self._reports(x * (self.radius / largest).clamp_(max=1.0), generator)
+        outer, inner = self._factors(x.device, x.dtype)
         high, low = outer[rows // inner.shape[0]], inner[rows % inner.shape[0]]
         decoded = (high.unsqueeze(2) * low.unsqueeze(1)).reshape(x.shape[0], -1)[:, : self.dimension]
         return decoded * (self.scale * signs).to(x.dtype).unsqueeze(1)
@@ -74,7 +79,7 @@ class L1Hadamard(base.Randomizer):
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``: votes a row, and one product with H for all."""
         rows, signs = self._reports(x, generator)
-        outer, inner = self._factors(x.device)
+        outer, inner = self._factors(x.device, x.dtype)
         votes = torch.zeros(self.padded, dtype=torch.float64, device=x.device).index_add_(0, rows, signs)
         grid = votes.view(outer.shape[0], inner.shape[0])
         summed = outer.to(torch.float64) @ grid @ inner.to(torch.float64)

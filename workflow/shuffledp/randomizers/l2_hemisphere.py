@@ -52,16 +52,23 @@ class L2Hemisphere(base.Randomizer):
     def _directions(self, x: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return normals Z, and the factors by which they become messages."""
         length = torch.linalg.vector_norm(x, dim=1).to(torch.float64)
+        if not bool(torch.isfinite(length).all()):
+            base.refuse_not_finite(x)
         against = self._against(length, generator)
         normals = torch.empty_like(x).normal_(generator=generator)
         side = torch.linalg.vecdot(normals, x)
         size = self.scale / torch.linalg.vector_norm(normals, dim=1)
         return normals, torch.where(against != (side < 0), -size, size)
 
-    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages; see ``base.Randomizer.randomize``."""
-        normals, factors = self._directions(x, generator)
-        return normals * factors.unsqueeze(1)
+    def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.messages``."""
+        unit, length = base.directions(x)
+        against = self._against(length, generator)
+        normals = torch.empty_like(x).normal_(generator=generator)
+        side = torch.linalg.vecdot(normals, unit)
+        sign = torch.where(against != (side < 0), -1.0, 1.0)
+        size = self.scale / torch.linalg.vector_norm(normals, dim=1)
+        return normals * (sign * size).unsqueeze(1)
 
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``."""

@@ -64,10 +64,17 @@ class L2PrivUnit(base.Randomizer):
         across = self.scale * (1 - height.square()).sqrt() / size
         return normals, across.to(x.dtype), x, (self.scale * height / divisor).to(x.dtype)
 
-    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages; see ``base.Randomizer.randomize``."""
-        normals, across, x, along = self._parts(x, generator)
-        return normals * across.unsqueeze(1) + x * along.unsqueeze(1)
+    def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.messages``."""
+        unit, length = base.directions(x)
+        height = self.heights(length, generator=generator).unsqueeze(1)
+        across = torch.empty_like(x).normal_(generator=generator)
+        # twice, since what the first projection leaves along x counts where little is left across it
+        for _ in range(2):
+            across -= torch.linalg.vecdot(across, unit).unsqueeze(1) * unit
+            across /= torch.linalg.vector_norm(across, dim=1, keepdim=True)
+        direction = height * unit + ((1 - height) * (1 + height)).sqrt() * across
+        return direction * (self.scale / torch.linalg.vector_norm(direction, dim=1, keepdim=True))
 
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``."""

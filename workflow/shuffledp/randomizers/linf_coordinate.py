@@ -45,7 +45,11 @@ class LinfCoordinate(base.Randomizer):
         Args:
             values: each client's value at its coordinate, in [-C, C].
             generator: source of all randomness, on the device of ``values``.
+
+        Raises:
+            base.NotFiniteError: a value is not finite.
         """
+        base.refuse_not_finite(values)
         # the clamp is for the rounding of float32 norms, and keeps the bit eps0-LDP for any input
         unit = (values.to(torch.float64) / self.radius).clamp_(-1.0, 1.0)
         return base.randomized_signs(unit, self.least, generator=generator)
@@ -56,14 +60,16 @@ class LinfCoordinate(base.Randomizer):
         votes.index_add_(0, coordinates, signs)  # whole numbers: exact in any order
         total += self.scale * votes
 
-    def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages; see ``base.Randomizer.randomize``."""
+    def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
+        """Return decoded messages; see ``base.Randomizer.messages``."""
         j = self.draw(x.shape[0], generator=generator)
         signs = self.signs(x.gather(1, j.unsqueeze(1)).squeeze(1), generator=generator)
         return torch.zeros_like(x).scatter_(1, j.unsqueeze(1), (self.scale * signs).to(x.dtype).unsqueeze(1))
 
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
-        """Add the clients' decoded messages to ``total``."""
+        """Add the clients' decoded messages to ``total``; see ``base.Randomizer.add``."""
+        if not bool(torch.isfinite(x.sum())):
+            base.refuse_not_finite(x)
         j = self.draw(x.shape[0], generator=generator)
         signs = self.signs(x.gather(1, j.unsqueeze(1)).squeeze(1), generator=generator)
         self.add_votes(total, j, signs)

@@ -88,8 +88,7 @@ class CheckInSgd(CldpSgd):
             self.k = drawn.participants.size
             held = drawn.participants if self.holds is None else self.holds(drawn.participants)
             clients = torch.from_numpy(held).to(self.images.device)
-            take = self._coordinates if self.clip == "coordinate" else self._vectors
-            loss = float(take(clients, total).to(torch.float64).mean())
+            loss = self._take(index, clients, total)
         elif self.randomizer is not None:
             zero = torch.zeros_like(self.parameters).unsqueeze(0)
             self.randomizer.add(total, zero, generator=self._noise)

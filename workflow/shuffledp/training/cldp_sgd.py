@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shuffledp.randomizers.base import Randomizer
+from shuffledp.randomizers.base import NotFiniteError, Randomizer
 from shuffledp.randomizers.linf_coordinate import LinfCoordinate
 from shuffledp.training import gradients
 
@@ -165,8 +165,7 @@ class CldpSgd:
         chosen = participants(n=self.n, k=self.k, seed=self.seed, round_index=index)
         clients = torch.from_numpy(chosen).to(self.images.device)
         total = torch.zeros(self.parameters.shape, dtype=torch.float64, device=self.images.device)
-        take = self._coordinates if self.clip == "coordinate" else self._vectors
-        loss = float(take(clients, total).to(torch.float64).mean())
+        loss = self._take(index, clients, total)
         self.parameters -= (rate / self.k * total).to(self.parameters.dtype)
         if self.projection is not None:
             length = float(torch.linalg.vector_norm(self.parameters))
@@ -179,11 +178,27 @@ class CldpSgd:
             )
         return loss
 
+    def _take(self, index: int, clients: Tensor, total: Tensor) -> float:
+        """Add the messages of a round's clients; return their mean loss.
+
+        Raises:
+            DivergenceError: the gradient of a client is not finite.
+        """
+        take = self._coordinates if self.clip == "coordinate" else self._vectors
+        return float(take(index, clients, total).to(torch.float64).mean())
+
+    def _diverged(self, index: int, client: Tensor) -> DivergenceError:
+        """Return the error of a client whose gradient is not finite."""
+        return DivergenceError(
+            f"training diverged in round {index}: the gradient of client {int(client)} is not finite; lower "
+            "the learning rate or the clip norm"
+        )
+
     def _chunks(self) -> Iterator[slice]:
         for start in range(0, self.k, self.chunk):
             yield slice(start, min(start + self.chunk, self.k))
 
-    def _coordinates(self, clients: Tensor, total: Tensor) -> Tensor:
+    def _coordinates(self, index: int, clients: Tensor, total: Tensor) -> Tensor:
         """Add the messages of clients that randomise one coordinate; return their losses.
 
         Which coordinate does not depend on the gradient, so it is drawn first, and no other is computed.
@@ -201,12 +216,14 @@ class CldpSgd:
         derivatives = torch.cat(values)
         if self.regularization:
             derivatives += self.regularization * self.parameters[coordinates]
+        if not bool(torch.isfinite(derivatives).all()):
+            raise self._diverged(index, clients[~torch.isfinite(derivatives)][0])
         radius = self.randomizer.radius
         signs = self.randomizer.signs(derivatives.clamp_(-radius, radius), generator=self._noise)
         self.randomizer.add_votes(total, coordinates, signs)
         return torch.cat(losses)
 
-    def _vectors(self, clients: Tensor, total: Tensor) -> Tensor:
+    def _vectors(self, index: int, clients: Tensor, total: Tensor) -> Tensor:
         """Add the messages of clients that randomise their gradient as a whole; return their losses."""
         losses = []
         for chunk in self._chunks():
@@ -215,11 +232,14 @@ class CldpSgd:
             losses.append(loss)
             if self.regularization:
                 gradient += self.regularization * self.parameters
-            for block in gradient.split(BLOCK):
+            for first, block in enumerate(gradient.split(BLOCK)):
                 if self.randomizer is None:
                     total += block.sum(0)
-                else:
+                    continue
+                try:
                     self.randomizer.add(total, self.randomizer.clip_(block), generator=self._noise)
+                except NotFiniteError as error:
+                    raise self._diverged(index, who[first * BLOCK + error.row]) from error
         return torch.cat(losses)
 
     def accuracy(self, images: Tensor, labels: Tensor) -> float:
