@@ -6,10 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from shuffledp.profiles import approximate
 from shuffledp.profiles.four_kinds import kinds_outcomes
+from shuffledp.profiles.joint_clones import joint_clones
 
 from . import blanket
-from .test_every_randomiser import BASES, arguments, drawn, laws_of_round
+from .test_every_randomiser import BASES, arguments, drawn, laws_of_round, leaky
+from .tolerances import CLOSE
 
 # Pairs that are composed split an outcome over two at most 1% apart. Of few reports the divergence is linear
 # between few kinks, and changes only where one is that near.
@@ -34,14 +37,24 @@ def inner(e):
 
 
 @pytest.mark.parametrize("e", BASES)
+def test_joint_clones_are_their_formula(e):
+    for n, k in ((1, 1), (4, 4), (3, 2), (5, 1), (9, 6), (40, 6)):
+        for a in inner(e):
+            exact = blanket.bound(a, blanket.generic(e), k, Fraction(k, n))
+            upper, lower, value = (
+                joint_clones(math.log(a), n=n, k=k, eps0=eps0_of(e), bound=bound)
+                for bound in ("upper", "lower", "exact")
+            )
+            assert upper >= exact * (1 - Fraction(1, 10**15)) - Fraction(1, 10**16)
+            assert lower <= exact * (1 + Fraction(1, 10**12)) + Fraction(1, 10**15)
+            assert value == pytest.approx(float(exact), rel=CLOSE, abs=1e-15)
+
+
+@pytest.mark.parametrize("e", BASES)
 def test_four_kinds_are_their_formula(e):
     most = (e - 1) / (e + 1)
-    for share, tv in (
-        (Fraction(1, 2), None),
-        (Fraction(1, 3), None),
-        (None, most / 2),
-        (Fraction(1, 5), most / 5),
-    ):
+    known = ((Fraction(1, 2), None), (Fraction(1, 3), None), (None, most / 2), (Fraction(1, 5), most / 5))
+    for share, tv in known:
         given = {"share": share and float(share), "tv": tv and float(tv)}
         if share is None:
             table = blanket.from_distance(e, tv)
@@ -79,5 +92,20 @@ def test_library_is_above_every_round(seed):
         pairs = [kinds_outcomes(n=n, k=k, eps0=eps0, **given) for given in known]
         for a in arguments(rng, e, p, q):
             truth = float(blanket.hockey_stick(p, q, a))
+            assert joint_clones(math.log(a), n=n, k=k, eps0=eps0_of(e)) >= truth * (1 - 1e-13) - 1e-15
             for pair in pairs:
                 assert divergence(pair, a) >= truth * (1 - 1e-12) - 1e-15
+
+
+def test_cost_of_a_small_failure_is_above_what_is_moved():
+    rng = np.random.default_rng(210)
+    for _ in range(15):
+        e, n = BASES[rng.integers(len(BASES))], int(rng.integers(1, 4))
+        randomiser = leaky(rng, e, 3)
+        delta0 = blanket.failure(randomiser, e)
+        p, q = laws_of_round(randomiser, rng.integers(3, size=n - 1).tolist(), n)
+        told = approximate.moved(reports=n, eps0=math.log(e), delta0=float(delta0))
+        assert told == pytest.approx(float(2 * n * delta0 / e), rel=CLOSE)
+        for a in arguments(rng, e, p, q):
+            pure = joint_clones(math.log(a), n=n, k=n, eps0=eps0_of(e))
+            assert pure + (1 + float(a)) * told >= float(blanket.hockey_stick(p, q, a)) * (1 - 1e-13) - 1e-15
