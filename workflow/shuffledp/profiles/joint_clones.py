@@ -10,9 +10,9 @@ kind: N ~ Bin(k, 2/(e + 1)), a ~ Bin(N, 1/2)). Relative to D0 the round has dens
 if the client holds the first record, and with a and N - a exchanged if the second: with probability k/n he
 takes the place of one of the k clients, all being equally likely. ``docs/theory/every_randomiser.md`` proves
 that this pair dominates a round of any eps0-LDP randomiser, adaptively chosen ones included, in both
-directions of neighbours. It lies below the pair of Lemma 7 of koskela2022, which forgets that a round
-without the client looks like neither of the two, and two-symbol randomised response attains it where what is
-not a clone is revealed. With k = n it is the clones pair of feldman2022.
+directions of neighbours. In every case computed it lies below the pair of Lemma 7 of koskela2022, which
+forgets that a round without the client looks like neither of the two; two-symbol randomised response attains
+it where what is not a clone is revealed. With k = n it is the clones pair of feldman2022.
 
 Windows of balle2020, of m slots of which the client takes one at random with probability p0, have this pair
 with k = m and (n - k)/k = (1 - p0)/p0.
