@@ -17,7 +17,7 @@ from torch.nn import functional  # noqa: E402
 from shuffledp import protocols  # noqa: E402
 from shuffledp.randomizers import registry  # noqa: E402
 from shuffledp.randomizers.clt import GaussianLimit  # noqa: E402
-from shuffledp.training import runs  # noqa: E402
+from shuffledp.training import runs, schedule  # noqa: E402
 from shuffledp.training.checkin_sgd import CheckInSgd  # noqa: E402
 from shuffledp.training.cldp_sgd import CldpSgd, DivergenceError  # noqa: E402
 from shuffledp.training.experiment import Experiment  # noqa: E402
@@ -292,7 +292,12 @@ def test_rounds_without_anybody_are_counted_in_the_table(protocol, changes, coun
     setting = experiment(protocol, epochs=(1, 1), **changes)
     loaded = runs.load(setting, root=None, on=runs.device("cpu"))
     rows = runs.train(setting, seed=0, data=loaded)
-    empty = np.cumsum([setting.who(0).round(index).checked_in.size == 0 for index in range(setting.rounds)])
+    empty = np.cumsum(
+        [
+            schedule.protocol_of(setting, seed=0).round(index).checked_in.size == 0
+            for index in range(setting.rounds)
+        ]
+    )
     half = setting.rounds_per_epoch
     assert [row[counted] for row in rows] == [empty[half - 1], empty[-1]]
     assert empty[-1] > 5

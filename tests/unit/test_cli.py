@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import shuffledp
 from shuffledp import accountants, calibration, cli, rounding
 from shuffledp.accountants import registry, systems
+from shuffledp.training.checksums import MNIST_SHA256
 from shuffledp.training.costs import core_seconds
-from shuffledp.training.experiment import MNIST_SHA256
 
 SYSTEM = {"--clients": "1e4", "--per-round": "1e2"}
 EPSILON = {**SYSTEM, "--eps0": "1", "--rounds": "2e2", "--delta": "1e-6"}

@@ -22,7 +22,8 @@ from shuffledp.training import (  # noqa: E402
     runs,
     scattering,
 )
-from shuffledp.training.experiment import CIFAR_SUMS, Experiment  # noqa: E402
+from shuffledp.training.checksums import CIFAR_SUMS  # noqa: E402
+from shuffledp.training.experiment import Experiment  # noqa: E402
 
 SETTING = {
     "name": "tiny",

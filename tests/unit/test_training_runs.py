@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,10 @@ from shuffledp import config, digest
 from shuffledp.accountants import systems
 from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence
+from shuffledp.training import schedule
 from shuffledp.training.costs import core_seconds
-from shuffledp.training.experiment import SAMPLING, Experiment
+from shuffledp.training.experiment import Experiment
+from shuffledp.training.schedule import SAMPLING
 
 GOOD = {
     "name": "tiny",
@@ -40,7 +43,7 @@ def experiment(**changes):
 def test_an_experiment_counts_its_rounds():
     found = experiment(n=650)
     assert (found.rounds_per_epoch, found.total_epochs, found.rounds) == (6, 3, 18)
-    assert [found.learning_rate(epoch) for epoch in (1, 2, 3)] == [0.3, 0.1, 0.1]
+    assert [schedule.learning_rate(found, epoch) for epoch in (1, 2, 3)] == [0.3, 0.1, 0.1]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,8 @@ def test_protocols_set_the_length_of_an_epoch(changes, k, rounds):
     found = experiment(k=None, **changes)
     assert (found.k, found.rounds_per_epoch, found.rounds) == (k, rounds, 3 * rounds)
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
-    assert found.product("results", 0).modules[0] == "shuffledp.training.checkin_sgd"
+    run = found.product("results", 0)
+    assert "shuffledp.training.checkin_sgd" in digest.modules_behind(run.modules, run.without)
 
 
 GAUSSIAN = {"randomizer": "gaussian", "clip": "norm", "eps0": 2.0, "delta0": 1e-5}
@@ -139,17 +143,17 @@ def test_noise_is_calibrated_to_the_distance_of_two_clipped_gradients():
 def test_an_epoch_may_have_rounds_of_its_own():
     found = experiment(epoch_rounds=4)
     assert (found.rounds_per_epoch, found.rounds) == (4, 12)
-    assert [found.step(index) for index in (3, 4)] == [0.3, 0.1]
+    assert [schedule.step(found, index, dimension=13_706) for index in (3, 4)] == [0.3, 0.1]
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
 
 
-def test_checks_of_arguments_make_no_run_of_a_check_in_protocol_stale():
+def test_checks_of_arguments_make_no_run_stale():
     plain = experiment().product("results", 0)
     other = experiment(k=None, protocol="shuffled-check-in", rate=0.1, bootstrap=True).product("results", 0)
-    assert "shuffledp.checks" in digest.modules_behind(other.modules)
-    assert "shuffledp.training.population" in other.modules
-    assert other.request()["code"] != digest.code_digest(tuple(other.modules))
-    assert plain.request()["code"] == digest.code_digest(tuple(plain.modules))
+    for run in (plain, other):
+        assert "shuffledp.checks" in digest.modules_behind(run.modules)
+        assert "shuffledp.checks" not in digest.modules_behind(run.modules, run.without)
+    assert "shuffledp.training.population" in digest.modules_behind(other.modules, other.without)
 
 
 def test_runs_that_are_made_do_not_depend_on_the_protocols(shipped):
@@ -248,12 +252,13 @@ THEOREM3 = {
 def test_steps_of_theorem_3():
     found = experiment(**THEOREM3)
     stated = girgis2021_convergence(10, n=600, delta=1e-5, diameter=2, **found.theorem3)
-    assert found.step(0) == pytest.approx(stated.first_step)
-    assert found.step(3) == pytest.approx(stated.first_step / 2)
-    assert found.step(8) == pytest.approx(0.5 * stated.first_step / 3), "the second stretch halves them"
+    steps = [schedule.step(found, index, dimension=785) for index in range(9)]
+    assert steps[0] == pytest.approx(stated.first_step)
+    assert steps[3] == pytest.approx(stated.first_step / 2)
+    assert steps[8] == pytest.approx(0.5 * stated.first_step / 3), "the second stretch halves them"
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
     plain = experiment()
-    assert [plain.step(index) for index in (0, 5, 6, 17)] == [0.3, 0.3, 0.1, 0.1]
+    assert [schedule.step(plain, index, dimension=13_706) for index in (0, 5, 6, 17)] == [0.3, 0.3, 0.1, 0.1]
 
 
 def test_costs_are_those_of_the_readme(root, shipped):
@@ -451,3 +456,104 @@ def test_hard_case_f1_kill_in_the_middle_of_an_epoch(root, tmp_path):
         check=True,
     )
     assert "up to date" in again.stdout
+
+
+# --- replays, and what decides a run
+
+REPLAYED = {"n": 400, "k": 40, "epochs": (2,), "learning_rates": (0.3,), "epoch_rounds": 2}
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory):
+    pytest.importorskip("torch")
+    import torch
+
+    from shuffledp import provenance
+    from shuffledp.training import loop, runs
+
+    folder = tmp_path_factory.mktemp("replayed")
+    found = experiment(**REPLAYED)
+    data = runs.load(found, root=None, on=torch.device("cpu"))
+    product = found.product(str(folder), 3)
+    request = provenance.stage(product, folder / "requests")
+    runs.make(request, name="tiny", checkpoint=folder / "c.pt", on=torch.device("cpu"), data=data)
+    return found, product, data, loop
+
+
+def test_a_run_is_reproduced_and_a_changed_value_is_noticed(replayed, monkeypatch):
+    from shuffledp import files
+    from shuffledp.training import replay
+
+    found, product, data, loop = replayed
+    said = []
+    setting = {"seed": 3, "folder": str(Path(product.record).parent), "data": data, "say": said.append}
+    assert replay.replay(found, **setting, rows=2, stamp=False)
+    assert said.pop().endswith("seed3.csv, 2 of 2 epochs: reproduced")
+    # a record of other code becomes current by proof alone
+    record = files.read_json(product.record)
+    record["request"]["code"] = "0" * 16
+    files.write_json(product.record, record)
+    assert not product.is_current()
+    rate = loop.schedule.step
+    monkeypatch.setattr(loop.schedule, "step", lambda *given, **named: 10 * rate(*given, **named))
+    assert not replay.replay(found, **setting, rows=1, stamp=True)
+    assert "not reproduced: " in said[-1]
+    assert not product.is_current()
+    monkeypatch.undo()
+    assert replay.replay(found, **setting, rows=1, stamp=True)
+    assert product.is_current()
+    assert files.read_json(product.record)["environment"]["proof"]["epochs"] == 1
+    Path(product.outputs[0]).write_text(Path(product.outputs[0]).read_text().replace("2", "3"))
+    with pytest.raises(ValueError, match="is not the file that was recorded; train the run again"):
+        replay._stamp(product, 1)
+
+
+KINDS_OF_RUNS = {
+    "coordinates": {},
+    "clipped by norm": {"clip": "norm"},
+    "hadamard": {"randomizer": "l1_hadamard", "clip": "norm"},
+    "hemisphere": {"randomizer": "l2_hemisphere", "clip": "norm"},
+    "privunit": {"randomizer": "l2_privunit", "clip": "norm"},
+    "limit": {"randomizer": "l2_privunit", "clip": "norm", "aggregate": "clt"},
+    "plain": {"randomizer": "none", "clip": "none", "clip_norm": None, "eps0": None},
+    "check-in": {"k": None, "protocol": "shuffled-check-in", "rate": 0.1, "bootstrap": True},
+    "noise": {
+        **{"randomizer": "gaussian", "clip": "norm", "eps0": None, "noise_multiplier": 1.0},
+        **{"k": None, "protocol": "shuffled-check-in", "rate": 0.1},
+    },
+    "window": {
+        "k": None,
+        "protocol": "fixed-window",
+        "slots": 20,
+        "participation": 0.5,
+        "epoch_rounds": None,
+    },
+}
+# Behind a run without being in its digest.
+OUTSIDE = {
+    "shuffledp.checks": "refuses arguments or takes them as they are",
+    "shuffledp.training.experiment": "what of it decides a number is a parameter of the run",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_RUNS)
+def test_all_code_that_a_run_runs_is_in_its_digest(kind):
+    torch = pytest.importorskip("torch")
+    from shuffledp.training import loop, runs
+
+    found = experiment(**{**REPLAYED, "epochs": (1,), **KINDS_OF_RUNS[kind]})
+    data, seen = runs.load(found, root=None, on=torch.device("cpu")), set()
+
+    def note(frame, event, argument):
+        name = frame.f_globals.get("__name__", "")
+        if event == "call" and name.startswith("shuffledp."):
+            seen.add(name)
+
+    sys.setprofile(note)
+    try:
+        list(loop.train(found, seed=0, data=data))
+    finally:
+        sys.setprofile(None)
+    run = found.product("results", 0)
+    assert {"shuffledp.training.loop", "shuffledp.training.schedule", "shuffledp.training.models"} <= seen
+    assert seen <= set(digest.modules_behind(run.modules, run.without)) | set(OUTSIDE)

@@ -42,10 +42,10 @@ def test_tries_differ_in_the_learning_rate_alone():
 
 def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, capsys):
     torch = pytest.importorskip("torch")
-    from shuffledp.training import runs, tuning
+    from shuffledp.training import runs, tries, tuning
 
     data = runs.load(grid().experiment, root=None, on=runs.device("cpu"))
-    parts = tuning.split(data, 100)
+    parts = tries.split(data, 100, seed=SEED)
     assert parts.test_images.shape[0] == 100
     rows = torch.cat([parts.train_images, parts.test_images]).flatten(1).sum(1).sort().values
     torch.testing.assert_close(rows, data.train_images.flatten(1).sum(1).sort().values)

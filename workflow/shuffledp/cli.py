@@ -479,6 +479,47 @@ def train(
 
 
 @app.command()
+def reproduce(
+    experiment: Annotated[str, typer.Argument(help="One of those that `shuffledp train --list` names.")],
+    seed: Annotated[str | None, typer.Option("--seed", metavar="SEED", help="One run (default: 0).")] = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", metavar="RANGE", help="Several, as 0-9.")] = None,
+    epochs: Annotated[str, typer.Option("--epochs", metavar="N", help="How many of each run.")] = "1",
+    stamp: Annotated[
+        bool,
+        typer.Option("--stamp", help="Let the records of runs that are reproduced say so, and be current."),
+    ] = False,
+    data: Annotated[str | None, typer.Option("--data", metavar="DIR", help="Folder of the data.")] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="FILE", help="Configuration, each laid over those before it."),
+    ] = None,
+) -> None:
+    """Train the first epochs of recorded runs again, on one CPU core, and compare them with their tables.
+
+    Another kind of processor may give other last digits. Exits with 1 if a value differs.
+    """
+    wanted, rows = _seeds(seed, seeds), _count("--epochs", epochs, at_least=1)
+    extras.need("yaml", "jsonschema", "torch", extra="training")
+    from shuffledp import config as configuration
+    from shuffledp.training import commands
+
+    settings = configuration.load(config or [DEFAULT_CONFIG])
+    chosen = settings.experiment(experiment)
+    _hear()
+    reproduced = commands.reproduce(
+        chosen,
+        seeds=wanted,
+        rows=rows,
+        stamp=stamp,
+        folder=chosen.folder(settings.results),
+        root=_data(data, settings),
+        say=typer.echo,
+    )
+    if not reproduced:
+        raise typer.Exit(1)
+
+
+@app.command()
 def tune(
     experiment: Annotated[str, typer.Argument(help="One of training.tuning of the configuration.")],
     device: Annotated[str, typer.Option("--device", metavar="DEVICE", help="auto, cpu or cuda.")] = "auto",

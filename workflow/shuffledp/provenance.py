@@ -145,13 +145,13 @@ def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in packages},
-        "git": _git_state(),
+        "git": git_state(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
     }
 
 
-def _git_state() -> dict[str, Any] | None:
+def git_state() -> dict[str, Any] | None:
     """Return the revision and whether tracked files differ from it, or None outside a git checkout."""
     try:
         revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)

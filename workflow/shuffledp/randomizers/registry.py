@@ -7,20 +7,13 @@ import math
 from typing import TYPE_CHECKING
 
 from shuffledp import checks
+from shuffledp.randomizers.names import CLASSES, NAMES
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from shuffledp.randomizers.base import Randomizer
 
-_CLASSES = {
-    "linf_coordinate": "LinfCoordinate",
-    "l1_hadamard": "L1Hadamard",
-    "l2_hemisphere": "L2Hemisphere",
-    "l2_privunit": "L2PrivUnit",
-    "gaussian": "Gaussian",
-}
-NAMES = tuple(_CLASSES)
 PURE = tuple(name for name in NAMES if name != "gaussian")
 
 
@@ -58,7 +51,7 @@ def create(
             raise ValueError(f"{label} must be a finite number > 0, got {value!r}")
     if name != "gaussian" and not math.isfinite((size * clip_norm / strength) * (1 / strength) * clip_norm):
         raise ValueError(f"eps0 must be large enough for (d C/eps0)^2 to be finite, got {eps0!r}")
-    made = getattr(importlib.import_module(f"shuffledp.randomizers.{name}"), _CLASSES[name])
+    made = getattr(importlib.import_module(f"{__package__}.{name}"), CLASSES[name])
     return made(dimension=size, radius=clip_norm, **{wanted: strength})
 
 

@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from shuffledp.randomizers.clt import GaussianLimit
 from shuffledp.randomizers.registry import create as create_randomizer
 from shuffledp.training import cldp_sgd, gradients, models, runs, synthetic
-from shuffledp.training.experiment import DIMENSIONS
+from shuffledp.training.networks import DIMENSIONS
 
 _MODEL = "mnist_cnn_16"
 _REPEATS = 3

@@ -16,8 +16,9 @@ import numpy as np
 
 from shuffledp import extras, files
 from shuffledp.training import colour_images
-from shuffledp.training.datasets import Dataset, data_root
-from shuffledp.training.experiment import CIFAR_SUMS
+from shuffledp.training.checksums import CIFAR_SUMS
+from shuffledp.training.dataset import Dataset
+from shuffledp.training.datasets import data_root
 
 JPEG = "cifar10_jpeg.npz"
 _STALL = 30  # seconds without a byte after which a try is given up

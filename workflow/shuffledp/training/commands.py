@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from shuffledp import files, jobs, provenance
-from shuffledp.training import costs, progress, runs
+from shuffledp.training import costs, progress, replay, runs
 from shuffledp.training.experiment import Experiment
 
 
@@ -93,3 +93,36 @@ def train(
                 )
         seconds = files.read_json(product.record)["environment"]["seconds"]
         say(f"{product.outputs[0]} written after {seconds:.0f} s")
+
+
+def reproduce(
+    experiment: Experiment,
+    *,
+    seeds: Iterable[int],
+    rows: int,
+    stamp: bool,
+    folder: str,
+    root: str | None,
+    say: Callable[[str], None],
+) -> bool:
+    """Train the first epochs of recorded runs again, and say whether they are those of their tables.
+
+    Args:
+        experiment: what was trained.
+        seeds: which runs.
+        rows: how many epochs of each.
+        stamp: as for ``replay.replay``.
+        folder: where the CSV files and records are.
+        root: folder of the data; None for the default.
+        say: prints a line.
+
+    Returns:
+        Whether all were.
+
+    Raises:
+        ValueError: a table, a record or the data cannot be read.
+    """
+    torch.set_num_threads(1)
+    data = runs.load(experiment, root=root, on=torch.device("cpu"))
+    setting = {"folder": folder, "data": data, "rows": rows, "stamp": stamp, "say": say}
+    return all([replay.replay(experiment, seed=seed, **setting) for seed in seeds])

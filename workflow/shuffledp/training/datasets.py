@@ -18,15 +18,14 @@ import tempfile
 import urllib.request
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import files
-from shuffledp.training.experiment import MNIST_SHA256
+from shuffledp.training.checksums import MNIST_SHA256
+from shuffledp.training.dataset import Dataset, of_clients, of_digits
 
 DEFAULT_ROOT = "resources/mnist"
 VARIABLE = "SHUFFLEDP_DATA"
@@ -37,17 +36,6 @@ _BLOCK = 1 << 16
 _SYNTHETIC = 6_000  # generated training images, if nobody says how many
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Images (count, 28, 28) or (count, 32, 32, 3), uint8, or features (count, width), float32, and labels
-    (count,), uint8."""
-
-    train_images: NDArray[Any]
-    train_labels: NDArray[np.uint8]
-    test_images: NDArray[Any]
-    test_labels: NDArray[np.uint8]
 
 
 def load(
@@ -80,27 +68,14 @@ def load(
     else:
         data = read_mnist(mnist(root))
     if digits:
-        data = _only(data, digits)
+        data = of_digits(data, digits)
     available = data.train_images.shape[0]
     if clients is not None and clients > available:
         which = f" of {', '.join(map(str, digits))}" if digits else ""
         raise ValueError(
             f"n must be at most {available}, the training images of {name}{which}, got {clients}"
         )
-    train = slice(clients)
-    return Dataset(data.train_images[train], data.train_labels[train], data.test_images, data.test_labels)
-
-
-def _only(data: Dataset, digits: Sequence[int]) -> Dataset:
-    label = np.full(10, 255, dtype=np.uint8)
-    label[list(digits)] = np.arange(len(digits))
-    train, test = (np.isin(labels, digits) for labels in (data.train_labels, data.test_labels))
-    return Dataset(
-        data.train_images[train],
-        label[data.train_labels[train]],
-        data.test_images[test],
-        label[data.test_labels[test]],
-    )
+    return of_clients(data, clients)
 
 
 def data_root(root: Path | str | None = None) -> Path:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,56 +12,38 @@ from shuffledp import checks, protocols
 from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
-from shuffledp.theory import step_size
+from shuffledp.training import networks, schedule
+from shuffledp.training.checksums import CIFAR_SUMS, MNIST_SHA256
+from shuffledp.training.schedule import CONSTANT, NO_RANDOMIZER, SAMPLING, THEOREM3
 
 DATA = ("mnist", "synthetic", "cifar10", "cifar10-jpeg")
-# Networks, the modules of this package that define them, and their numbers of parameters.
-MODELS = {
-    "mnist_cnn_16": "mnist_cnn",
-    "mnist_cnn_32": "mnist_cnn",
-    "logistic": "logistic",
-    "logistic_binary": "logistic",
-    "linear_972": "linear_head",
-    "linear_128": "linear_head",
-}
-DIMENSIONS = {
-    "mnist_cnn_16": 13_706,
-    "mnist_cnn_32": 26_010,
-    "logistic": 7_850,
-    "logistic_binary": 785,
-    "linear_972": 9_730,
-    "linear_128": 1_290,
-}
 # Features of colour images: the module that makes them, and the model that takes them.
 _FEATURE_MODULES = {"scattering": "scattering", "cifar100": "pretraining", "public-half": "pretraining"}
 HEADS = {"scattering": "linear_972", "cifar100": "linear_128", "public-half": "linear_128"}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
-NONE = "none"
-CONSTANT, THEOREM3 = "constant", "girgis2021-theorem3"
 SCHEDULES = (CONSTANT, THEOREM3)
-SAMPLING = protocols.FixedSize.name
-
-# SHA-256 of the uncompressed idx files.
-MNIST_SHA256 = {
-    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-}
-
-# SHA-256 of the JPEG archive, and MD5 of the others as torchvision checks them.
-CIFAR_SUMS = {
-    "cifar10-jpeg": {"cifar10_jpeg.npz": "816040ca4dcf577df78fb3d83e918c2c1cbb347e5dccf966fe9507b91daaf554"},
-    "cifar10": {"cifar-10-python.tar.gz": "md5:c58f30108f718f92721af3b95e74349a"},
-    "cifar100": {"cifar-100-python.tar.gz": "md5:eb9058c3a382ffc7106e4002c42a8d85"},
-}
 
 _REALS = (
     *("clip_norm", "eps0", "noise_multiplier", "delta", "projection", "regularization"),
     *("rate", "participation", "delta0"),
 )
 _LISTS = ("epochs", "learning_rates", "digits")
+
+
+# Behind a run, and deciding no number of it: the first refuses arguments or takes them as they are, the
+# others say in which module a name is looked for, and the run names that module itself.
+_DECIDE_NOTHING = ("shuffledp.checks", "shuffledp.training.networks", "shuffledp.randomizers.names")
+# Modules that the training loop imports, and which runs use them.
+_USED: dict[str, Callable[[Experiment], bool]] = {
+    "shuffledp.protocols": lambda run: run.protocol != SAMPLING,
+    "shuffledp.training.checkin_sgd": lambda run: run.protocol != SAMPLING,
+    "shuffledp.training.population": lambda run: run.bootstrap,
+    "shuffledp.training.convex": lambda run: run.schedule == THEOREM3,
+    "shuffledp.theory.step_size": lambda run: run.schedule == THEOREM3,
+    "shuffledp.randomizers.registry": lambda run: run.randomizer != NO_RANDOMIZER,
+    "shuffledp.randomizers.clt": lambda run: run.aggregate == "clt",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,10 +117,10 @@ class Experiment:
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)
-        checks.choice("model", self.model, tuple(MODELS))
+        checks.choice("model", self.model, networks.NAMES)
         checks.choice("clip", self.clip, CLIPS)
         checks.choice("aggregate", self.aggregate, AGGREGATES)
-        checks.choice("randomizer", self.randomizer, (*registry.NAMES, NONE))
+        checks.choice("randomizer", self.randomizer, (*registry.NAMES, NO_RANDOMIZER))
         n = checks.count("n", self.n)
         k = self._checked_messages()
         checks.count("seeds", self.seeds)
@@ -185,7 +167,7 @@ class Experiment:
         ]
         if lacking:
             raise ValueError(f"protocol {self.protocol!r} needs {lacking[0]}, got none")
-        expected = self.who(0).expected
+        expected = schedule.protocol_of(self, seed=0).expected
         k = max(1, round(expected))
         if self.k is not None and self.k != k:
             raise ValueError(
@@ -194,19 +176,8 @@ class Experiment:
             )
         return k
 
-    def who(self, seed: int) -> protocols.Protocol:
-        """Return the protocol of a run.
-
-        Args:
-            seed: of the run.
-        """
-        kind = protocols.PROTOCOLS[self.protocol]
-        setting = {field: getattr(self, field) for field in kind.settings}
-        given = {field: value for field, value in setting.items() if value is not None}
-        return kind(n=self.n, seed=seed, **given)
-
     def _check_randomizer(self) -> None:
-        if (self.randomizer == NONE) != (self.clip == "none"):
+        if (self.randomizer == NO_RANDOMIZER) != (self.clip == "none"):
             raise ValueError(
                 f"clip must be 'none' without a randomiser and only then, got {self.clip!r} with "
                 f"{self.randomizer!r}"
@@ -222,7 +193,7 @@ class Experiment:
         if self.randomizer == "gaussian":
             local = self.delta0 is not None or self.eps0 is not None
             strength = {"eps0", "delta0"} if local else {"noise_multiplier"}
-        wanted = set() if self.randomizer == NONE else {"clip_norm"} | strength
+        wanted = set() if self.randomizer == NO_RANDOMIZER else {"clip_norm"} | strength
         for field in ("clip_norm", "eps0", "noise_multiplier", "delta0"):
             value = getattr(self, field)
             if (value is not None) != (field in wanted):
@@ -287,9 +258,9 @@ class Experiment:
     @property
     def dimension(self) -> int:
         """Number of parameters d."""
-        return DIMENSIONS[self.model]
+        return networks.DIMENSIONS[self.model]
 
-    @property
+    @functools.cached_property
     def noise(self) -> float | None:
         """z of the gaussian randomiser, which adds N(0, z^2 C^2 I): as given, or the least with which it is
         (eps0, delta0)-LDP (``profiles.gaussian``), two clipped gradients being 2 C apart at most. Ten digits,
@@ -301,52 +272,28 @@ class Experiment:
 
     @property
     def rounds_per_epoch(self) -> int:
-        """As the experiment says, or rounds of one run of a protocol of windows; of any other, those in which
-        as many messages are sent as there are clients, rounded down."""
-        if self.epoch_rounds is not None:
-            return self.epoch_rounds
-        who = self.who(0)
-        return who.length if isinstance(who, protocols.Window) else self.n // self.k
+        """As ``schedule`` has it."""
+        return schedule.rounds_per_epoch(self)
 
     @property
     def total_epochs(self) -> int:
         """Length of a run."""
-        return sum(self.epochs)
+        return schedule.total_epochs(self)
 
     @property
     def rounds(self) -> int:
         """T, for the accounting."""
         return self.total_epochs * self.rounds_per_epoch
 
-    def learning_rate(self, epoch: int) -> float:
-        """Return the learning rate of an epoch, counted from 1."""
-        ends = accumulate(self.epochs)
-        return next(rate for end, rate in zip(ends, self.learning_rates, strict=True) if epoch <= end)
-
     @property
     def theorem3(self) -> dict[str, Any]:
-        """What the constants of Theorem 3 of girgis2021 take of an experiment with its schedule: k, eps0,
-        dimension, lipschitz (the clip norm, which no gradient exceeds there) and norm."""
-        return {
-            "k": self.k,
-            "eps0": self.eps0,
-            "dimension": self.dimension,
-            "lipschitz": self.clip_norm,
-            "norm": 2.0,
-        }
+        """What the constants of Theorem 3 of girgis2021 take of it, as ``schedule`` has them."""
+        return schedule.theorem3(self, dimension=self.dimension)
 
     @property
     def diameter(self) -> float:
         """D, of the ball that theta is projected to; for an experiment with a projection."""
-        return 2 * self.projection
-
-    def step(self, index: int) -> float:
-        """Return the step size of a round, counted from 0."""
-        rate = self.learning_rate(index // self.rounds_per_epoch + 1)
-        if self.schedule == CONSTANT:
-            return rate
-        moment = step_size.second_moment(**self.theorem3)
-        return rate * step_size.step(index + 1, diameter=self.diameter, moment=moment)
+        return schedule.diameter(self)
 
     @property
     def accounting(self) -> dict[tuple[str, str], dict[str, Any]]:
@@ -356,7 +303,11 @@ class Experiment:
         sigma is over the largest distance of two clipped gradients, 2 C.
         """
         checked_in = self.protocol == protocols.ShuffledCheckIn.name
-        if self.delta is None or self.randomizer == NONE or not (checked_in or self.protocol == SAMPLING):
+        if (
+            self.delta is None
+            or self.randomizer == NO_RANDOMIZER
+            or not (checked_in or self.protocol == SAMPLING)
+        ):
             return {}
         who = {"n": self.n, "rate": self.rate} if checked_in else {"n": self.n, "k": self.k}
         if self.randomizer != "gaussian":
@@ -428,16 +379,10 @@ class Experiment:
 
     def product(self, folder: str, seed: int) -> Product:
         """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
-        engine = "cldp_sgd" if self.protocol == SAMPLING else "checkin_sgd"
-        modules = [f"shuffledp.training.{engine}", f"shuffledp.training.{MODELS[self.model]}"]
-        if self.randomizer != NONE:
+        modules = ["shuffledp.training.loop", "shuffledp.training.dataset"]
+        modules.append(f"shuffledp.training.{networks.MODULES[self.model]}")
+        if self.randomizer != NO_RANDOMIZER:
             modules.append(f"shuffledp.randomizers.{self.randomizer}")
-        if self.aggregate == "clt":
-            modules.append("shuffledp.randomizers.clt")
-        if self.schedule == THEOREM3:
-            modules += ["shuffledp.training.convex", "shuffledp.theory.step_size"]
-        if self.bootstrap:
-            modules.append("shuffledp.training.population")
         if self.features is not None:
             modules += self.feature_modules
         if self.data == "synthetic":
@@ -447,6 +392,5 @@ class Experiment:
             parameters=self.parameters(seed),
             modules=tuple(modules),
             outputs=(f"{folder}/seed{seed}.csv",),
-            # It refuses arguments or takes them as they are; counting it would make hours of runs stale.
-            without=() if self.protocol == SAMPLING else ("shuffledp.checks",),
+            without=(*_DECIDE_NOTHING, *(module for module, used in _USED.items() if not used(self))),
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shuffledp import digest, extras, files
 from shuffledp.training import checkpoints, cifar, colour_images, costs, pretraining, scattering, synthetic
-from shuffledp.training.datasets import Dataset
+from shuffledp.training.dataset import Dataset, of_clients
 from shuffledp.training.experiment import Experiment
 
 CACHE = "resources/features"
@@ -57,8 +57,8 @@ def load(experiment: Experiment, *, root: Path | str | None = None, cache: Path 
             f"n must be at most {available}, the private training images of {experiment.data} with features "
             f"{experiment.features!r}, got {experiment.n}"
         )
-    rows = slice(None if experiment.bootstrap else experiment.n)
-    return Dataset(kept["train"][rows], kept["train_labels"][rows], kept["test"], kept["test_labels"])
+    found = Dataset(kept["train"], kept["train_labels"], kept["test"], kept["test_labels"])
+    return of_clients(found, None if experiment.bootstrap else experiment.n)
 
 
 def stem(experiment: Experiment, *, cache: Path | str = CACHE) -> Path:

@@ -55,7 +55,7 @@ class Grid:
                 "tries": [entry.parameters(SEED) for entry in self.tries],
                 "held_out": self.held_out,
             },
-            modules=run.modules,
+            modules=(*run.modules, "shuffledp.training.tries"),
             outputs=(f"{stem}.csv",),
             without=run.without,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch import nn
 
 
@@ -17,3 +19,6 @@ def create(*, seed: int, width: int) -> nn.Sequential:
     nn.init.zeros_(dense.weight)
     nn.init.zeros_(dense.bias)
     return nn.Sequential(dense)
+
+
+NETWORKS = {"linear_972": partial(create, width=972), "linear_128": partial(create, width=128)}

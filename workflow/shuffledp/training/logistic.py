@@ -20,3 +20,6 @@ def create_binary(*, seed: int) -> nn.Sequential:
     nn.init.zeros_(dense.weight)
     nn.init.zeros_(dense.bias)
     return nn.Sequential(nn.Flatten(), dense, nn.ConstantPad1d((1, 0), 0.0))
+
+
+NETWORKS = {"logistic": create, "logistic_binary": create_binary}

@@ -8,6 +8,8 @@ tanh of.
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch import nn
 
 from shuffledp.training import initialization
@@ -33,3 +35,6 @@ def create(*, filters: int, seed: int) -> nn.Sequential:
         nn.Linear(32, 10),
     )
     return initialization.glorot(network, seed=seed)
+
+
+NETWORKS = {"mnist_cnn_16": partial(create, filters=16), "mnist_cnn_32": partial(create, filters=32)}

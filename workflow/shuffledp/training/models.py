@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import importlib
 
 from torch import nn
 
-from shuffledp.training import linear_head, logistic, mnist_cnn
-
-_MODELS: dict[str, Callable[..., nn.Sequential]] = {
-    "mnist_cnn_16": partial(mnist_cnn.create, filters=16),
-    "mnist_cnn_32": partial(mnist_cnn.create, filters=32),
-    "logistic": logistic.create,
-    "logistic_binary": logistic.create_binary,
-    "linear_972": partial(linear_head.create, width=972),
-    "linear_128": partial(linear_head.create, width=128),
-}
-NAMES = tuple(_MODELS)
+from shuffledp.training.networks import MODULES
 
 
 def create(name: str, *, seed: int) -> nn.Sequential:
     """Return a network with fresh weights on the CPU.
 
     Args:
-        name: one of ``NAMES``.
+        name: one of ``networks.NAMES``.
         seed: of the weights.
     """
-    return _MODELS[name](seed=seed)
+    return importlib.import_module(f"{__package__}.{MODULES[name]}").NETWORKS[name](seed=seed)
 
 
 def check(model: nn.Module) -> None:

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from shuffledp import files, provenance, tables
-from shuffledp.randomizers import registry
-from shuffledp.training import checkin_sgd, checkpoints, cldp_sgd, convex, datasets, models, population
-from shuffledp.training.experiment import NONE, SAMPLING, THEOREM3, Experiment
+from shuffledp.training import checkpoints, datasets, loop
+from shuffledp.training.experiment import Experiment
+from shuffledp.training.loop import Data, Row
 
 PACKAGES = ("torch", "numpy", "scipy")
 COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
-EXCESS = "excess_risk"  # one more, with the schedule of girgis2021's Theorem 3
-COUNTS = ("skipped", "dummies", "messages")  # three more, of check-in protocols
-Row = Mapping[str, float]
-
-
-@dataclass(frozen=True)
-class Data:
-    """A data set on the device that computes: images (count, 1, 28, 28) in [0, 1] or features
-    (count, width), labels int64."""
-
-    train_images: Tensor
-    train_labels: Tensor
-    test_images: Tensor
-    test_labels: Tensor
 
 
 def device(name: str) -> torch.device:
@@ -60,72 +43,10 @@ def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -
     if experiment.features is not None:
         from shuffledp.training import features
 
-        rows = features.load(experiment, root=root)
-        return Data(
-            torch.tensor(rows.train_images).to(on),
-            _labels(rows.train_labels, on),
-            torch.tensor(rows.test_images).to(on),
-            _labels(rows.test_labels, on),
-        )
+        return loop.placed(features.load(experiment, root=root), on=on)
     clients = None if experiment.bootstrap else experiment.n
     found = datasets.load(experiment.data, root=root, clients=clients, digits=experiment.digits)
-    return Data(
-        _images(found.train_images, on),
-        _labels(found.train_labels, on),
-        _images(found.test_images, on),
-        _labels(found.test_labels, on),
-    )
-
-
-def _images(values: Any, on: torch.device) -> Tensor:
-    return torch.tensor(values).to(on).unsqueeze(1).to(torch.float32) / 255
-
-
-def _labels(values: Any, on: torch.device) -> Tensor:
-    return torch.tensor(values).to(on).to(torch.int64)
-
-
-def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = None) -> cldp_sgd.CldpSgd:
-    """Return a run that has not begun.
-
-    Args:
-        experiment: what to train.
-        seed: of weights, sampling and noise.
-        data: as ``load`` gives it.
-        chunk: how many clients to compute at a time; None to measure.
-    """
-    model = models.create(experiment.model, seed=cldp_sgd.model_seed(seed))
-    models.check(model)
-    randomizer = None
-    if experiment.randomizer != NONE:
-        randomizer = registry.create(
-            experiment.randomizer,
-            dimension=sum(parameter.numel() for parameter in model.parameters()),
-            radius=experiment.clip_norm,
-            eps0=experiment.eps0 if experiment.noise is None else None,
-            noise_multiplier=experiment.noise,
-        )
-        if experiment.aggregate == "clt":
-            from shuffledp.randomizers.clt import GaussianLimit
-
-            randomizer = GaussianLimit(randomizer)
-    setting = {
-        "images": data.train_images,
-        "labels": data.train_labels,
-        "k": experiment.k,
-        "randomizer": randomizer,
-        "clip": experiment.clip,
-        "seed": seed,
-        "projection": experiment.projection,
-        "regularization": experiment.regularization,
-        "chunk": chunk,
-    }
-    if experiment.protocol == SAMPLING:
-        return cldp_sgd.CldpSgd(model, **setting)
-    holds = None
-    if experiment.bootstrap:
-        holds = population.Bootstrap(images=data.train_images.shape[0], seed=seed)
-    return checkin_sgd.CheckInSgd(model, **setting, protocol=experiment.who(seed), holds=holds)
+    return loop.placed(found, on=on)
 
 
 def train(
@@ -149,59 +70,27 @@ def train(
         report: called with each epoch's row, those of a checkpoint included.
 
     Returns:
-        One row an epoch: ``COLUMNS``. Accuracy is on the test images after the epoch, the loss the mean over
-        the epoch's rounds of the participants' mean (nan if there were none), the seconds those spent so far.
-        With the schedule of Theorem 3 the excess risk after the epoch too, overstated by at most 1e-6. With
-        check-in protocols ``COUNTS`` too, since the run began: rounds that were skipped because nobody came,
-        dummy updates, messages of clients.
+        One row an epoch, as ``loop.train`` gives them.
 
     Raises:
-        ValueError: with that schedule, if a client's gradient may be longer than the clip norm.
+        ValueError: with the schedule of Theorem 3, if a client's gradient may be longer than the clip norm.
         ArithmeticError: the run diverged; the message names the round.
     """
-    run = start(experiment, seed=seed, data=data)
-    excess = _excess(experiment, data) if experiment.schedule == THEOREM3 else None
-    history: list[Row] = []
     saved = _saved(checkpoint, identity)
-    if saved is not None:
-        run.restore(saved["state"])
-        history = saved["history"]
-        for row in history:
-            report(row)
-    before = history[-1]["seconds"] if history else 0.0
-    begun = time.perf_counter()
-    for epoch in range(len(history) + 1, experiment.total_epochs + 1):
-        first = (epoch - 1) * experiment.rounds_per_epoch
-        rounds = range(first, first + experiment.rounds_per_epoch)
-        losses = [run.round(index, rate=experiment.step(index)) for index in rounds]
-        losses = [loss for loss in losses if not math.isnan(loss)]  # of rounds with participants
-        row = {
-            "epoch": epoch,
-            "round": rounds[-1] + 1,
-            "test_accuracy": run.accuracy(data.test_images, data.test_labels),
-            "train_loss": sum(losses) / len(losses) if losses else math.nan,
-            "seconds": round(before + time.perf_counter() - begun, 3),
-        }
-        if isinstance(run, checkin_sgd.CheckInSgd):
-            row |= {name: run.counts[name] for name in COUNTS}
-        if excess is not None:
-            row[EXCESS] = excess(run.parameters)
-        history.append(row)
+    history = [] if saved is None else saved["history"]
+    for row in history:
+        report(row)
+    for history, run in loop.train(experiment, seed=seed, data=data, saved=saved):
         if checkpoint is not None:
             checkpoints.save(checkpoint, {"identity": identity, "state": run.state(), "history": history})
-        report(row)
+        report(history[-1])
     return history
 
 
-def _excess(experiment: Experiment, data: Data) -> convex.ExcessRisk:
-    ball = {"regularization": experiment.regularization, "radius": experiment.projection}
-    longest = convex.lipschitz(data.train_images, **ball)
-    if experiment.clip_norm < longest:
-        raise ValueError(
-            f"clip_norm must be at least {longest:.6g} for schedule {THEOREM3!r}, as gradients may be that "
-            f"long and clipped ones have another mean, got {experiment.clip_norm:g}"
-        )
-    return convex.ExcessRisk(data.train_images, data.train_labels, **ball)
+def columns(history: Sequence[Row]) -> dict[str, list[float]]:
+    """Return the columns of the table of a run, in their order."""
+    names = [*COLUMNS, *(name for name in (*loop.COUNTS, loop.EXCESS) if name in history[0])]
+    return {name: [row[name] for row in history] for name in names}
 
 
 def identity(request: Mapping[str, Any], on: torch.device) -> str:
@@ -253,8 +142,7 @@ def make(
         report=report,
     )
     (output,) = request["outputs"]
-    columns = [*COLUMNS, *(name for name in (*COUNTS, EXCESS) if name in history[0])]
-    tables.write_table(output, {column: [row[column] for row in history] for column in columns})
+    tables.write_table(output, columns(history))
     environment = provenance.environment(packages=PACKAGES, seconds=time.perf_counter() - begun)
     hardware = torch.cuda.get_device_name(on) if on.type == "cuda" else "CPU"
     environment |= {

@@ -4,43 +4,27 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 
 from shuffledp import jobs, provenance, tables
-from shuffledp.training import costs, runs
+from shuffledp.training import costs, runs, tries
 from shuffledp.training.cldp_sgd import DivergenceError
 from shuffledp.training.grid import SEED, Grid
-
-
-def split(data: runs.Data, held_out: int) -> runs.Data:
-    """Return the training data without ``held_out`` random rows, which take the place of the test data.
-
-    Raises:
-        ValueError: there are no more rows than that.
-    """
-    available = data.train_labels.shape[0]
-    if held_out >= available:
-        raise ValueError(f"held_out must be less than the {available} training images, got {held_out}")
-    order = torch.randperm(available, generator=torch.Generator().manual_seed(SEED))
-    out, kept = (part.to(data.train_labels.device) for part in (order[:held_out], order[held_out:]))
-    return runs.Data(
-        data.train_images[kept], data.train_labels[kept], data.train_images[out], data.train_labels[out]
-    )
+from shuffledp.training.loop import Data, Row
 
 
 def tune(
     grid: Grid,
     *,
-    data: runs.Data,
+    data: Data,
     checkpoints: Sequence[Path],
     identity: str,
     say: Callable[[str], None],
-) -> list[Mapping[str, float]]:
-    """Return a row a learning rate: learning_rate, accuracy (on the held-out images, in the end) and best
-    (over the epochs); nan where training diverged.
+) -> list[Row]:
+    """Return a row a learning rate, as ``tries.result`` gives it.
 
     Args:
         grid: what to try.
@@ -49,15 +33,15 @@ def tune(
         identity: whatever tells these tries from others.
         say: called with a line a try.
     """
-    parts, rows = split(data, grid.held_out), []
+    parts, rows = tries.split(data, grid.held_out, seed=SEED), []
     for entry, checkpoint in zip(grid.tries, checkpoints, strict=True):
         try:
             history = runs.train(entry, seed=SEED, data=parts, checkpoint=checkpoint, identity=identity)
-            found = [row["test_accuracy"] for row in history]
         except DivergenceError:
-            found = [float("nan")]
-        rows.append({"learning_rate": entry.learning_rates[0], "accuracy": found[-1], "best": max(found)})
-        say(f"{entry.name}: learning rate {entry.learning_rates[0]:g}, held-out accuracy {found[-1]:.4f}")
+            history = None
+        rows.append(tries.result(entry.learning_rates[0], history))
+        rate, accuracy = entry.learning_rates[0], rows[-1]["accuracy"]
+        say(f"{entry.name}: learning rate {rate:g}, held-out accuracy {accuracy:.4f}")
     return rows
 
 
