@@ -18,7 +18,7 @@ from shuffledp.training import loop
 from shuffledp.training.experiment import Experiment
 
 # Tables had ten significant digits once.
-_DIGITS = 2e-10
+_DIGITS = 5e-10
 
 
 def differences(
