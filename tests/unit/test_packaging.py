@@ -1,5 +1,6 @@
 """The files that say what the package needs, what it is called and where its parts lie agree."""
 
+import ast
 import re
 import tomllib
 from collections import Counter
@@ -116,6 +117,24 @@ def test_constraints_pin_every_direct_requirement_within_its_range(pins, direct)
     for name, requirement in direct.items():
         assert name in versions, f"constraints.txt lacks {name}"
         assert versions[name] in requirement.specifier, requirement
+
+
+def test_the_package_alone_brings_what_its_code_imports_and_no_more(root, extras):
+    imported = set()
+    for source in (root / "workflow/shuffledp").rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_bytes())):
+            if isinstance(node, ast.Import):
+                imported.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module.partition(".")[0])
+    base = {canonicalize_name(one.name) for one in extras[""]}
+    assert {"numpy", "scipy"} <= base <= {canonicalize_name(name) for name in imported}
+
+
+def test_readme_says_what_the_package_alone_brings(readme, extras):
+    (said,) = re.findall(r"brings the accountants alone \((.*?);", readme, re.DOTALL)
+    named = {canonicalize_name(name) for name in re.split(r",\s+|\s+and\s+", said)}
+    assert named == {canonicalize_name(one.name) for one in extras[""]}
 
 
 def test_every_direct_requirement_has_an_oldest_version(direct):
