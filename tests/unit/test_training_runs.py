@@ -1,7 +1,6 @@
 """Runs: what an experiment may be, checkpoints, and a kill in the middle of an epoch."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from shuffledp.accountants import systems
 from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence
 from shuffledp.training import schedule
-from shuffledp.training.costs import core_seconds
+from shuffledp.training.costs import WITHIN, core_seconds
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.schedule import SAMPLING
 
@@ -261,13 +260,24 @@ def test_steps_of_theorem_3():
     assert [schedule.step(plain, index, dimension=13_706) for index in (0, 5, 6, 17)] == [0.3, 0.3, 0.1, 0.1]
 
 
-def test_costs_are_those_of_the_readme(root, shipped):
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (\d+) \|$", readme, re.MULTILINE)
-    assert [name for name, _, _ in rows] == [entry.name for entry in shipped.experiments]
-    for entry, (_, runs, minutes) in zip(shipped.experiments, rows, strict=True):
-        assert int(runs) == entry.seeds
-        assert entry.seeds * core_seconds(entry) / 60 == pytest.approx(int(minutes), rel=0.5)
+def test_costs_are_those_of_the_records(root, shipped):
+    """Of one core of a CPU, each experiment by itself and all of them together."""
+    ratios, estimated, recorded = {}, 0.0, 0.0
+    for entry in shipped.experiments:
+        paths = [root / run.record for run in shipped.trainings(entry) if (root / run.record).exists()]
+        found = [files.read_json(path)["environment"] for path in paths]
+        seconds = [
+            one["training_seconds"]
+            for one in found
+            if one["device"]["type"] == "cpu" and one["device"]["threads"] == 1
+        ]
+        if seconds:
+            ratios[entry.name] = float(np.mean(seconds)) / core_seconds(entry)
+            estimated += len(seconds) * core_seconds(entry)
+            recorded += sum(seconds)
+    assert len(ratios) > 10
+    assert all(1 / WITHIN < ratio < WITHIN for ratio in ratios.values()), ratios
+    assert 1 / 1.5 < recorded / estimated < 1.5
 
 
 def test_the_shipped_experiments(shipped):

@@ -7,27 +7,30 @@ from collections.abc import Iterable
 
 from shuffledp.training.experiment import Experiment
 
-# Seconds of one core of a 2020s server, per message, for the network of 16 filters: measured on the runs
-# under results/training/.
-_DRAWN, _FULL, _NORMALS = 16e-6, 67e-6, 44e-6
-_MEASURED_ON = 13_706
-_ROUND = 4e-3  # seconds of a round, however few its messages
+# Seconds of one core, fitted to the records under results/training/: to the mean of each experiment's runs,
+# their sum, and the worst of the ratios. Those runs shared a server of the 2020s with others, and some took
+# three times as long as the fastest of the same setting.
+_ROUND = 5.9e-3  # of a round, however few its messages
+_CONVOLUTIONS = 8.5e-5  # of a message, if the network has any
+_PARAMETER = 8.1e-9  # of a message, for each parameter
+_COORDINATE = 0.29  # share of a message that has one coordinate alone: part of a backward pass
+WITHIN = 2.5  # factor by which the mean of an experiment's recorded runs may differ from the estimate
 _FEATURES = {"scattering": 4, "public-half": 7, "cifar100": 20}  # minutes of one core
 
 
 def core_seconds(experiment: Experiment) -> float:
-    """Return about how long one run takes on one core: an estimate, good to a factor of two on most machines.
+    """Return about how long one run takes on one core: within a factor of ``WITHIN`` of what is recorded.
 
-    The cost is that of the rounds and their messages. One of a single coordinate takes part of a backward
-    pass; any other takes the gradient in full, and that of an l_2 randomiser a draw of d normals on top. That
-    of features, which are computed once, is ``feature_minutes``.
+    The cost is that of the rounds and their messages. A message takes the gradient of one image, or part of
+    it where the client sends one coordinate alone. That of features, which are computed once, is
+    ``feature_minutes``.
     """
+    each = _PARAMETER * experiment.dimension
+    if experiment.model.startswith("mnist_cnn"):
+        each += _CONVOLUTIONS
     if experiment.clip == "coordinate":
-        each = _DRAWN
-    else:
-        drawn = experiment.randomizer.startswith("l2_") and experiment.aggregate == "sum"
-        each = _FULL + (_NORMALS if drawn else 0.0)
-    return experiment.rounds * (_ROUND + experiment.k * each * experiment.dimension / _MEASURED_ON)
+        each *= _COORDINATE
+    return experiment.rounds * (_ROUND + experiment.k * each)
 
 
 def feature_minutes(experiment: Experiment) -> float:
