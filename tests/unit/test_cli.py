@@ -9,7 +9,10 @@ import re
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shuffledp
@@ -179,8 +182,8 @@ def test_epsilon_by_one_accountant():
 
 def test_epsilon_of_pure_dp():
     setting = {"--clients": "1e6", "--per-round": "1e3", "--eps0": "2", "--rounds": "10", "--delta": "0"}
-    result = as_json("epsilon", *words(setting))  # null for the theorems that have no answer
-    assert {entry["details"]["theorem_epsilon"] for entry in result["accountants"]} == {None}
+    result = as_json("epsilon", *words(setting))  # infinite for the theorems that have no answer
+    assert {entry["details"]["theorem_epsilon"] for entry in result["accountants"]} == {"inf"}
     for entry in result["accountants"]:
         assert entry["epsilon"] == pytest.approx(0.0636873, abs=5e-8)  # hard case A6
     assert "epsilon in [0.06368732, 0.06368733] by" in shown("epsilon", *words(setting))
@@ -193,7 +196,16 @@ def test_epsilon_without_rounds_costs_nothing():
     assert any(
         line.startswith("epsilon in [0, 0] by ") for line in shown("epsilon", *words(options)).splitlines()
     )
-    assert as_json("epsilon", *words(options))["bracket"]["ratio"] is None
+    assert as_json("epsilon", *words(options))["bracket"]["ratio"] == "inf"
+
+
+def test_infinite_and_not_computed_differ_in_json(capsys):
+    numbers = {"a": math.inf, "b": [-math.inf, math.nan, None], "c": {"d": 0.1, "e": 3}}
+    cli._print_json(numbers)
+    read = json.loads(capsys.readouterr().out)
+    assert read == {"a": "inf", "b": ["-inf", None, None], "c": {"d": 0.1, "e": 3}}
+    assert pd.to_numeric(pd.Series([1.5, read["a"]])).tolist() == [1.5, math.inf]
+    assert float(read["b"][0]) == -math.inf
 
 
 def test_the_readme_setting():
@@ -664,6 +676,31 @@ def test_display_rounds_outwards(value, upper, lower, estimate):
         lower,
         estimate,
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "upper", "lower", "estimate"),
+    [
+        (0.1, "0.10", "0.10", "0.10"),
+        (2.8049, "2.81", "2.80", "2.80"),
+        (1e-300, "0.01", "0.00", "0.00"),
+        (math.inf, "inf", "inf", "inf"),
+        (math.nan, "nan", "nan", "nan"),
+    ],
+)
+def test_digits_after_the_point_are_rounded_outwards(value, upper, lower, estimate):
+    sides = ("upper", "lower", "estimate")
+    assert [rounding.shown(value, kind, places=2) for kind in sides] == [upper, lower, estimate]
+
+
+@given(value=st.floats(min_value=0, allow_infinity=False), digits=st.integers(1, 17))
+def test_whatever_is_shown_is_on_its_side(value, digits):
+    shown = {kind: float(rounding.shown(value, kind, digits=digits)) for kind in ("upper", "lower")}
+    assert shown["lower"] <= value <= shown["upper"]
+    for kind in ("upper", "lower", "estimate"):
+        assert float(rounding.shown(value, kind, digits=None)) == value
+        places = float(rounding.shown(value, kind, places=digits))
+        assert {"upper": places >= value, "lower": places <= value, "estimate": True}[kind]
 
 
 @pytest.mark.parametrize("value", [1.96816, 12.34567, 1e-8, 1.234567e-300, 0.0, 1.0, 0.9999999, 300.0])

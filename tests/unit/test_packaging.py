@@ -273,6 +273,23 @@ def test_readme_names_functions_that_exist(readme):
         assert callable(getattr(modules[module], function)), f"{module}.{function}"
 
 
+def test_readme_rounds_its_bounds_outwards(readme):
+    low, high, theorem = map(
+        float,
+        re.findall(r"lies between ([\d.]+) and ([\d.]+),\s+where Theorem 1 .* says ([\d.]+)\. ", readme)[0],
+    )
+    (any_high,) = map(float, re.findall(r"every eps0-LDP randomiser, here ([\d.]+)\. ", readme))
+    setting = {"n": 1e6, "k": 1e3, "eps0": 2, "rounds": 1e5, "delta": 1e-8}
+    bracket = accountants.bracket(**setting)
+    assert 0.99 * bracket.lower < low <= bracket.lower
+    for said, known in (
+        (high, bracket.upper),
+        (any_high, bracket.any_upper),
+        (theorem, accountants.epsilon("girgis2021-upper", **setting)),
+    ):
+        assert known <= said < 1.01 * known
+
+
 def test_readme_example_runs(readme, capsys):
     example = next(
         block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "setting" in block

@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from shuffledp import checks
+from shuffledp import checks, rounding
 from shuffledp.accountants import registry
 from shuffledp.accountants.registry import Accountant
 
@@ -223,7 +223,8 @@ def most_rounds(accountant: str, *, target_eps: float, delta: float, **setting: 
     if height(1) > 0:
         at = ", ".join(f"{name}={value:g}" for name, value in setting.items())
         raise ValueError(
-            f"target_eps={target:g} is too small: one round at {at} already costs {epsilon(1):g} by "
+            f"target_eps={target:g} is too small: one round at {at} already costs "
+            f"{rounding.shown(epsilon(1), 'upper')} by "
             f"{accountant}; raise target_eps or randomise more"
         )
     exponent = 0

@@ -150,7 +150,13 @@ Name = Annotated[
         help="One of those that `shuffledp accountants` lists (default: the tightest upper bound as a rule).",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; a number that is not finite is null.")]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help='Print JSON; an infinite number is the string "inf", one that was not computed is null.',
+    ),
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -285,7 +291,8 @@ def epsilon(
         typer.echo(f"{name} cannot answer: {reason}")
     if bracket:
         low, high = rounding.shown(bracket["lower"], "lower"), rounding.shown(bracket["upper"], "upper")
-        ratio = f", ratio {bracket['ratio']:.4g}" if math.isfinite(bracket["ratio"]) else ""
+        ratio = rounding.shown(bracket["ratio"], "upper", digits=4)
+        ratio = f", ratio {ratio}" if math.isfinite(bracket["ratio"]) else ""
         typer.echo(f"epsilon in [{low}, {high}] by {' and '.join(bracket['names'].values())}{ratio}")
     elif accountant is not None:
         ((entry, row),) = rows
@@ -891,12 +898,18 @@ def _print_json(content: Any) -> None:
 
 
 def _finite(content: Any) -> Any:
-    """Return the content with null for numbers that JSON cannot write."""
+    """Return the content with what JSON can write in place of numbers that are not finite.
+
+    "inf" and "-inf" are read as numbers by ``float``, ``pandas.to_numeric`` and R's ``as.numeric``, and jq
+    puts them above all numbers, where it has null below them.
+    """
     if isinstance(content, dict):
         return {key: _finite(value) for key, value in content.items()}
     if isinstance(content, list):
         return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
+    if isinstance(content, float) and not math.isfinite(content):
+        return None if math.isnan(content) else rounding.shown(content, "exact")
+    return content
 
 
 def main() -> None:

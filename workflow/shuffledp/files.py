@@ -11,9 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# Ten digits: beyond what a plot shows, and short of where processors' elementary functions differ.
-NUMBER_FORMAT = "%.10g"
-
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:

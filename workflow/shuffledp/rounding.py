@@ -1,4 +1,4 @@
-"""Numbers for people to read, rounded so that a bound stays one."""
+"""How numbers are written, in tables and for people to read: a bound stays one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ import decimal
 DIGITS = 7
 
 _OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}
+_LONGEST = 310  # digits before the point of the largest double, and one more
 
 
-def shown(value: float, kind: str) -> str:
-    """Round for display in the direction in which a bound stays one.
+def shown(value: float, kind: str, *, digits: int | None = DIGITS, places: int | None = None) -> str:
+    """Write a number, rounded in the direction in which a bound stays one.
 
     Args:
         value: the number.
         kind: "upper", which is rounded up, "lower", which is rounded down, or anything else: to the nearest.
+        digits: significant digits, zeros at the end left out; None for the fewest that read back as the same
+            double, which are rounded for no kind.
+        places: digits after the point instead, all of them written.
     """
-    context = decimal.Context(prec=DIGITS, rounding=_OUTWARD.get(kind, decimal.ROUND_HALF_EVEN))
-    # from the shortest digits that mean this number, so that 0.1 is not rounded up for what a double lacks
-    rounded = context.create_decimal(repr(value))
-    return f"{float(rounded):.{DIGITS}g}"
+    number = float(value)
+    # the shortest digits that mean this number, so that 0.1 is not rounded up for what a double lacks
+    exact = repr(number)
+    if number - number != 0 or (digits is None and places is None):
+        return exact.removesuffix(".0")
+    rounding = _OUTWARD.get(kind, decimal.ROUND_HALF_EVEN)
+    if places is not None:
+        context = decimal.Context(prec=_LONGEST + places, rounding=rounding)
+        return f"{decimal.Decimal(exact).quantize(decimal.Decimal(1).scaleb(-places), context=context):f}"
+    rounded = decimal.Context(prec=digits, rounding=rounding).create_decimal(exact)
+    return f"{float(rounded):.{digits}g}"

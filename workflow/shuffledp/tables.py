@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from shuffledp import files
+from shuffledp import files, rounding
+
+_EXACT = functools.partial(rounding.shown, kind="exact", digits=None)
 
 
 def write_table(path: Path | str, columns: Mapping[str, ArrayLike] | pd.DataFrame) -> None:
-    """Write columns of one length as CSV: ten significant digits, "\\n" line ends, no index."""
+    """Write columns of one length as CSV: "\\n" line ends, no index.
+
+    Every number has as many digits as it takes to read the same double back, so that a bound in a table is
+    the accountant's own, and so are the points that it was computed at.
+    """
     with files.replacing(path) as temporary:
-        pd.DataFrame(columns).to_csv(
-            temporary, index=False, float_format=files.NUMBER_FORMAT, lineterminator="\n"
-        )
+        pd.DataFrame(columns).to_csv(temporary, index=False, float_format=_EXACT, lineterminator="\n")
 
 
 def read_table(path: Path | str, *, needs: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Read a table that ``write_table`` wrote.
+    """Read a table that ``write_table`` wrote: the same numbers.
 
     Raises:
         ValueError: the file is missing, no CSV, empty, or lacks one of the columns in ``needs``; the

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from shuffledp import rounding
 from shuffledp.ledger.claims import CurveKey, Decision, claim
 
 Tables = Mapping[str, pd.DataFrame]
@@ -35,7 +36,10 @@ def _b1(tables: Tables) -> Decision:
         simple = 7 * weight * some.eps0 * np.sqrt(np.log(1 / some.delta) / some.slots)
         ratios.append(some.theorem_epsilon / simple)
     every = pd.concat(ratios)
-    ours = f"{every.min():.2f} to {every.max():.2f} of it ({every.size} values of eps0 <= 1)"
+    ours = (
+        f"{rounding.shown(every.min(), 'lower', places=2)} to "
+        f"{rounding.shown(every.max(), 'upper', places=2)} of it ({every.size} values of eps0 <= 1)"
+    )
     if every.max() > 1:
         return Decision(ours, "not reproduced", "the theorem's own epsilon exceeds the simple form")
     return Decision(ours, "reproduced", "the simple form holds, and is loose by the factors above")
@@ -64,7 +68,8 @@ def _b2(tables: Tables) -> Decision:
         spread = np.maximum(drawn.error, 1 / drawn.runs)
         off.append(((drawn.value - exact.value).abs() / spread).max())
     ours = (
-        f"expectation over bound at most {max(over):.4f}; drawn means within {max(off):.1f} standard errors"
+        f"expectation over bound at most {rounding.shown(max(over), 'upper', places=4)}; drawn means within "
+        f"{rounding.shown(max(off), 'upper', places=1)} standard errors"
     )
     if max(over) > 1:
         return Decision(ours, "not reproduced", "an expectation exceeds its bound")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from shuffledp import rounding
 from shuffledp.ledger.claims import CurveKey, Decision, agrees, at, claim
 
 Tables = Mapping[str, pd.DataFrame]
@@ -149,9 +150,10 @@ def _g4(tables: Tables) -> Decision:
 )
 def _g5(tables: Tables) -> Decision:
     value = {name: float(at(table, rounds=_ROUNDS).epsilon) for name, table in tables.items()}
+    shown = {name: rounding.shown(epsilon, "upper", places=3) for name, epsilon in value.items()}
     ours = (
-        f"at T=1e5: Theorem 1 {value['theorem1']:.3f}, feldman2021 {value['feldman']:.3f}, "
-        f"girgis2021ccs {value['loose']:.3f} (loose), {value['tight']:.3f} (with the minimum)"
+        f"at T=1e5: Theorem 1 {shown['theorem1']}, feldman2021 {shown['feldman']}, "
+        f"girgis2021ccs {shown['loose']} (loose), {shown['tight']} (with the minimum)"
     )
     if value["theorem1"] < value["feldman"] < value["tight"]:
         return Decision(ours, "reproduced", "with either form of wang2019's second-order term")

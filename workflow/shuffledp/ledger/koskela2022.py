@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from shuffledp import rounding
 from shuffledp.ledger.claims import CurveKey, Decision, claim
 
 Tables = Mapping[str, pd.DataFrame]
@@ -107,13 +108,14 @@ def _k1(tables: Tables) -> Decision:
 )
 def _k2(tables: Tables) -> Decision:
     first = {rounds: tables[f"clones-pld@{rounds}"].iloc[0] for rounds in _FIG1.values()}
-    deltas = ", ".join(f"{row.delta:.5f}" for row in first.values())
+    deltas = ", ".join(rounding.shown(row.delta, "upper", places=5) for row in first.values())
     ours = f"delta at epsilon={first[1].epsilon:g}: {deltas} (FFT, one to four rounds)"
     looser = _over(tables, "delta", "clones-rdp", "clones-pld", _FIG1)
     if not all((ratio > 1).all() for ratio in looser.values()):
         return Decision(ours, "not reproduced", "Renyi accounting is not looser everywhere")
     earlier = _over(tables, "delta", "feldman2021-numerical-strong", "clones-pld", {"a": 1})[1]
-    renyi = f"Renyi accounting is looser at every point (delta at least {_least(looser):.2f} times as large)"
+    least = rounding.shown(_least(looser), "lower", places=2)
+    renyi = f"Renyi accounting is looser at every point (delta at least {least} times as large)"
     by_itself = (
         f"the numerical method of feldman2021 gives a delta {earlier.iloc[0]:.2f} times as large at "
         f"epsilon={first[1].epsilon:g}, and {earlier.iloc[-1]:.1g} times at "
@@ -124,11 +126,12 @@ def _k2(tables: Tables) -> Decision:
     fft = tables["clones-pld@1"].delta
     seen = fft > _SEEN  # below, the enumeration's truncation shows
     same = (tables["enumeration"].delta / fft - 1)[seen].abs().max()
+    within = rounding.shown(100 * same, "upper", digits=2)
     return Decision(
         ours,
         "not reproduced",
         f"{renyi}, but {by_itself}, as its analysis has fewer clones. Only on the pair of feldman2022, which "
-        f"is the one that the FFT composes, do the two agree (enumerated, within {100 * same:.2g}% where "
+        f"is the one that the FFT composes, do the two agree (enumerated, within {within}% where "
         f"delta is above {_SEEN:g}), by construction",
     )
 
@@ -207,7 +210,8 @@ def _k4(tables: Tables) -> Decision:
 )
 def _k5(tables: Tables) -> Decision:
     row = tables["enumeration"].iloc[0]
-    ours = f"{row.left_out:.1e} left out of {row.terms:.3g} outcomes at n={row.n:g}"
+    left_out = rounding.shown(row.left_out, "upper", digits=2)
+    ours = f"{left_out} left out of {row.terms:.3g} outcomes at n={row.n:g}"
     if row.left_out > _TAU:
         return Decision(ours, "not reproduced", "more is left out")
     return Decision(

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from shuffledp import accountants, rounding
 from shuffledp.histories import Accuracies, accuracies
 from shuffledp.ledger.claims import CurveKey, Decision, RunKey, agrees, at, claim
 
 Tables = Mapping[str, pd.DataFrame]
 _PAPER = "liew2022"
 _ROUNDS = 6800
+_LARGE = 100.0  # epsilons above are stated without digits after the point
 _ACCOUNTANTS = (
     "check-in-pld-feldman2021",
     "liew2022-printed",
@@ -36,9 +38,13 @@ _ACCOUNTANTS = (
 )
 def _l1(tables: Tables) -> Decision:
     epsilon = {name: at(table, rounds=_ROUNDS).epsilon for name, table in tables.items()}
+    shown = {
+        name: rounding.shown(value, accountants.get(name).kind, places=0 if value > _LARGE else 2)
+        for name, value in epsilon.items()
+    }
     ours = (
-        f"{epsilon['liew2022-printed']:.2f} (Theorem 2 as printed) and {epsilon['liew2022-upper']:.2f} "
-        f"(evaluated exactly) against {epsilon['liew2022-baseline']:.0f}"
+        f"{shown['liew2022-printed']} (Theorem 2 as printed) and {shown['liew2022-upper']} "
+        f"(evaluated exactly) against {shown['liew2022-baseline']}"
     )
     if agrees(epsilon["liew2022-printed"], 1) and agrees(epsilon["liew2022-baseline"], 3):
         return Decision(ours, "reproduced", "both bounds have the stated value")
@@ -46,9 +52,9 @@ def _l1(tables: Tables) -> Decision:
         ours,
         "not reproduced",
         f"at delta = 1e-5 neither bound has the stated value; numerical accounting of the same protocol does "
-        f"come near 1: {epsilon['check-in-pld-feldman2021']:.2f} for every randomiser, "
-        f"{epsilon['check-in-pld']:.2f} by feldman2022, certified from below by "
-        f"{epsilon['check-in-krr3-lower']:.2f}",
+        f"come near 1: {shown['check-in-pld-feldman2021']} for every randomiser, "
+        f"{shown['check-in-pld']} by feldman2022, certified from below by "
+        f"{shown['check-in-krr3-lower']}",
     )
 
 

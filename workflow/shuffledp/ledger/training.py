@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pandas as pd
 
+from shuffledp import rounding
 from shuffledp.ledger.claims import CurveKey, Decision, RunKey, claim
 
 Tables = Mapping[str, pd.DataFrame]
@@ -31,6 +32,10 @@ def _reaching(table: pd.DataFrame, accountant: str, percent: float) -> float:
     """Epsilon of the first epoch with that mean accuracy; nan if there is none."""
     reached = table[100 * table.accuracy >= percent]
     return float(reached.iloc[0][accountant]) if len(reached) else float("nan")
+
+
+def _shown(epsilon: float) -> str:
+    return rounding.shown(epsilon, "upper", places=2)
 
 
 def _agree(found: tuple[float, float], stated: tuple[float, float]) -> bool:
@@ -66,11 +71,12 @@ def _epsilons(table: pd.DataFrame, percent: float, new: float, old: float) -> De
         last = table.iloc[-1]
         at_end = f"{100 * last.accuracy:.1f}% ({100 * last.deviation:.1f}) at the end"
         return Decision(
-            f"{at_end}, at {last[_NEW]:.2f} by Theorem 1 and {last[_OLD]:.2f} by feldman2021, {seeds} seeds",
+            f"{at_end}, at {_shown(last[_NEW])} by Theorem 1 and {_shown(last[_OLD])} by feldman2021, "
+            f"{seeds} seeds",
             "not reproduced",
             f"a mean of {percent:g}% is not reached",
         )
-    ours = f"{first:.2f} by Theorem 1, {second:.2f} by feldman2021, {seeds} seeds"
+    ours = f"{_shown(first)} by Theorem 1, {_shown(second)} by feldman2021, {seeds} seeds"
     agree = [abs(first / new - 1) <= _EPSILON, abs(second / old - 1) <= _EPSILON]
     if all(agree):
         return Decision(ours, "reproduced", "both within 10%")
@@ -85,7 +91,7 @@ def _epsilons(table: pd.DataFrame, percent: float, new: float, old: float) -> De
     return Decision(
         ours,
         "not reproduced",
-        f"by Theorem 1 not within 10%; after all {last.epoch:g} epochs its epsilon is {last[_NEW]:.2f}",
+        f"by Theorem 1 not within 10%; after all {last.epoch:g} epochs its epsilon is {_shown(last[_NEW])}",
     )
 
 

@@ -58,7 +58,7 @@ def brackets(
                     "at": f"{variable} = {points[index]:g}",
                     "lower": rounding.shown(low, "lower"),
                     "upper": rounding.shown(high, "upper"),
-                    "ratio": f"{high / low:.3g}" if low > 0 else "",
+                    "ratio": rounding.shown(high / low, "upper", digits=3) if low > 0 else "",
                     "by": f"{lower}, {upper}",
                     "needs": ", ".join(registry.get(upper).needs),
                 }
