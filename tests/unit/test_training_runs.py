@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shuffledp import config, digest
+from shuffledp import config, digest, files
 from shuffledp.accountants import systems
 from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.theory import girgis2021_convergence

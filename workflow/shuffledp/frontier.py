@@ -58,7 +58,8 @@ def frontier(cells: Sequence[Cell], *, accountants: Sequence[str]) -> pd.DataFra
     Returns:
         Columns: accountant, epsilon (of the accountant's kind), accuracy (mean over seeds), deviation
         (standard deviation over seeds, with one degree of freedom less; 0 for one seed), eps0, k, randomizer
-        and round; for each accountant by ascending epsilon.
+        and round; for each accountant by ascending epsilon. Of an accountant that has no finite epsilon
+        anywhere, the most accurate point, whose epsilon is then infinite or nan.
 
     Raises:
         ValueError: the rounds of a curve are not those of the runs.
@@ -68,6 +69,8 @@ def frontier(cells: Sequence[Cell], *, accountants: Sequence[str]) -> pd.DataFra
     for accountant in accountants:
         points = pd.concat([_points(cell, accountant) for cell in cells], ignore_index=True)
         best = undominated(points["epsilon"].to_numpy(), points["accuracy"].to_numpy())
+        if not best.size:
+            best = points["accuracy"].to_numpy().argmax(keepdims=True)
         found.append(points.iloc[best].assign(accountant=accountant))
     return pd.concat(found, ignore_index=True)[["accountant", *columns]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 from shuffledp import files, provenance
 
+_LIBRARY = logging.getLogger("shuffledp")
 CHECKPOINTS = "resources/checkpoints"
 
 
@@ -35,21 +37,43 @@ def checkpoint_of(product_path: Path | str, suffix: str) -> Path:
     return Path(CHECKPOINTS) / f"{folder}-{path.stem}{suffix}"
 
 
+class _Warnings(logging.Handler):
+    """Prints warnings on standard error, and keeps them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._lines.append(f"warning: {record.getMessage()}\n")
+        print(self._lines[-1], end="", file=sys.stderr)
+
+    def text(self) -> str:
+        return "".join(self._lines)
+
+
 @contextmanager
 def logged(log: Path | str) -> Iterator[None]:
-    """Turn an error into one line on standard error and exit status 1; the trace goes to ``log``."""
+    """Turn an error into one line on standard error and exit status 1; the trace goes to ``log``.
+
+    What the library warns of goes to both, and does not end the job.
+    """
     path = Path(log)
     path.parent.mkdir(parents=True, exist_ok=True)
+    warnings = _Warnings()
+    _LIBRARY.addHandler(warnings)
     try:
         yield
     except Exception as error:
-        path.write_text(traceback.format_exc(), encoding="utf-8")
+        path.write_text(warnings.text() + traceback.format_exc(), encoding="utf-8")
         text = " ".join(str(error).split())
         if not isinstance(error, ValueError | OSError) or not text:
             text = f"{type(error).__name__}: {text}" if text else type(error).__name__
         print(f"error: {text} (trace in {path})", file=sys.stderr)
         sys.exit(1)
-    path.write_text("done\n", encoding="utf-8")
+    finally:
+        _LIBRARY.removeHandler(warnings)
+    path.write_text(f"{warnings.text()}done\n", encoding="utf-8")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from shuffledp.figures.left_out import Panel
 from shuffledp.figures.style import LEGEND_ROW, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
 
 
@@ -29,7 +30,9 @@ def draw_accuracy(
         x_limit: largest epsilon shown; None for all.
 
     Returns:
-        The figure. Lines are means over seeds, bands one standard deviation to either side.
+        The figure. Lines are means over seeds, bands one standard deviation to either side. Points where
+        epsilon is infinite, nan or, on a logarithmic axis, 0 are left out, marked at the end of the axis, and
+        counted in a warning.
     """
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
@@ -38,9 +41,11 @@ def draw_accuracy(
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (name, table) in zip(axes, panels.items(), strict=True):
             percent, spread = 100 * table["accuracy"], 100 * table["deviation"]
+            panel = Panel(axis, name, log_x=x_scale == "log", log_y=False)
             for accountant, look in curves.items():
-                draw_band(axis, table[accountant], percent, spread, look)
-            axis.set_xscale(x_scale)
+                shown = panel.keep(accountant, table[accountant], percent, color=look["color"])
+                draw_band(axis, table[accountant][shown], percent[shown], spread[shown], look)
+            panel.finish()
             if x_limit is not None:
                 axis.set_xlim(0 if x_scale == "linear" else None, x_limit)
             label = f"({name}) " if len(panels) > 1 else ""

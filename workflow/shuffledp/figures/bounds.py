@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
+from shuffledp.figures.left_out import Panel
 from shuffledp.figures.style import (
     LEGEND_ROW,
     LINES,
@@ -68,6 +69,7 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
 
 
 _COLUMNS = 3  # panels in a row, at most
+_ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
 _DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
@@ -90,7 +92,8 @@ def draw_bounds(
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points
-        where epsilon (or delta) is 0 are left out, as a logarithmic axis must.
+        where epsilon (or delta) is 0, infinite or nan are left out, marked at the end of the axis, and
+        counted in a warning.
     """
     columns = 2 if len(panels) == 4 else min(len(panels), _COLUMNS)
     width = max(PANEL_WIDTH * columns, NARROWEST)
@@ -109,13 +112,13 @@ def draw_bounds(
             axis = figure.add_subplot(grid[row * (2 if ratio else 1), column])
             axes.append(axis)
             variable = variables[name]
-            _draw_panel(axis, curves, variable, styles)
+            _draw_panel(axis, name, curves, variable, styles)
             label = f"({name}) " if len(panels) > 1 else ""
             axis.set_title(label + _setting(curves.values(), variable))
             lowest = axis
             if ratio:
                 lowest = figure.add_subplot(grid[row * 2 + 1, column], sharex=axis)
-                _draw_ratio(lowest, curves, variable, ratio)
+                _draw_ratio(lowest, name, curves, variable, ratio)
                 axis.tick_params(labelbottom=False)
             lowest.set_xlabel(_NAMES[variable])
             if column == 0:
@@ -133,33 +136,40 @@ def draw_bounds(
 
 
 def _draw_panel(
-    axis: Axes, curves: Mapping[str, pd.DataFrame], variable: str, styles: Mapping[str, Mapping[str, Any]]
+    axis: Axes,
+    name: str,
+    curves: Mapping[str, pd.DataFrame],
+    variable: str,
+    styles: Mapping[str, Mapping[str, Any]],
 ) -> None:
     column = answer(variable)
+    panel = Panel(axis, name, log_x=variable != "epsilon", log_y=True)
     for accountant, table in curves.items():
         look = styles[accountant]
-        positive = table[table[column] > 0]
+        shown = table[panel.keep(accountant, table[variable], table[column], color=look["color"])]
         axis.plot(
-            positive[variable],
-            positive[column],
+            shown[variable],
+            shown[column],
             color=look["color"],
             linestyle=LINES[look["line"]],
             label=look["label"],
         )
-    if variable != "epsilon":
-        axis.set_xscale("log")
+    panel.finish()
     drawn = np.concatenate([line.get_ydata() for line in axis.get_lines()])
-    if drawn.size and drawn.max() >= _DECADE * drawn.min():
-        axis.set_yscale("log")
+    if drawn.size and drawn.max() < _DECADE * drawn.min():
+        axis.set_yscale("linear")
 
 
 def _draw_ratio(
-    axis: Axes, curves: Mapping[str, pd.DataFrame], variable: str, ratio: tuple[str, str]
+    axis: Axes, name: str, curves: Mapping[str, pd.DataFrame], variable: str, ratio: tuple[str, str]
 ) -> None:
     upper, lower = curves[ratio[0]], curves[ratio[1]]
     column = answer(variable)
-    both = (lower[column] > 0).to_numpy()
-    axis.plot(upper[variable][both], (upper[column] / lower[column])[both], color="#444444")
-    values = axis.get_lines()[0].get_ydata()
+    over = upper[column] / lower[column]
+    panel = Panel(axis, f"{name}, ratio", log_x=variable != "epsilon", log_y=False)
+    shown = panel.keep(" over ".join(ratio), upper[variable], over, color="#444444")
+    axis.plot(upper[variable][shown], over[shown], color="#444444")
+    panel.finish()
+    values = axis.get_lines()[0].get_ydata().tolist()
     highest = max(values, default=1.0)
-    axis.set_ylim(min(1.0, *values), highest + 0.2 * abs(highest - 1))
+    axis.set_ylim(min([1.0, *values]), highest + (0.2 * abs(highest - 1) or _ABOVE_ONE))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from shuffledp.figures.left_out import Panel
 from shuffledp.figures.style import LEGEND_ROW, LINES, PANEL_HEIGHT, PANEL_WIDTH, style
 
 _MARKERS = ("o", "^", "s", "D")
@@ -28,16 +30,19 @@ def draw_frontier(
         randomizers: those of the grid, four at most.
 
     Returns:
-        The figure, to be saved by ``figures.style.save``. Points where epsilon is 0 are left out, as a
-        logarithmic axis must.
+        The figure, to be saved by ``figures.style.save``. Points where epsilon is 0 or infinite are left out,
+        marked at the end of the axis, and counted in a warning.
     """
     markers = dict(zip(randomizers, _MARKERS, strict=False))
     with style():
         height = 1.4 * PANEL_HEIGHT + 0.3 + LEGEND_ROW * len(curves)
         figure = Figure(figsize=(2 * PANEL_WIDTH, height), layout="constrained")
         axis = figure.add_subplot()
+        panel = Panel(axis, "", log_x=True, log_y=False)
         for accountant, look in curves.items():
-            points = table[(table["accountant"] == accountant) & (table["epsilon"] > 0)]
+            points = table[table["accountant"] == accountant]
+            shown = panel.keep(accountant, points["epsilon"], 100 * points["accuracy"], color=look["color"])
+            points = points[shown]
             x, y = points["epsilon"], 100 * points["accuracy"]
             axis.step(
                 x,
@@ -59,12 +64,13 @@ def draw_frontier(
                     color=look["color"],
                     markeredgewidth=0,
                 )
-        axis.set_xscale("log")
-        shown = table.loc[table["epsilon"] > 0, "epsilon"]
-        narrow = len(shown) and shown.max() < _TWO_DECADES * shown.min()
-        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
-        axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        panel.finish()
+        shown = table.loc[(table["epsilon"] > 0) & np.isfinite(table["epsilon"]), "epsilon"]
+        if len(shown):
+            narrow = shown.max() < _TWO_DECADES * shown.min()
+            axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel(r"central privacy $\epsilon$")
         axis.set_ylabel("test accuracy (%)")
         figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=1)

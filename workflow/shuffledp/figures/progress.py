@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from shuffledp.figures.left_out import Panel
 from shuffledp.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
 from shuffledp.histories import accuracies
 
@@ -24,16 +25,20 @@ def draw_progress(
         titles: by panel.
 
     Returns:
-        The figure. Lines are means over seeds, bands one standard deviation to either side.
+        The figure. Lines are means over seeds, bands one standard deviation to either side. Points
+        that are infinite or nan are left out, marked at the end of the axis, and counted in a warning.
     """
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
         figure = Figure(figsize=(width, PANEL_HEIGHT + 0.3), layout="constrained")
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (name, lines) in zip(axes, panels.items(), strict=True):
+            panel = Panel(axis, name, log_x=False, log_y=False)
             for look, runs in lines:
                 rounds, mean, deviation = accuracies(runs)
-                draw_band(axis, rounds, 100 * mean, 100 * deviation, look)
+                shown = panel.keep(look["label"], rounds, mean, color=look["color"])
+                draw_band(axis, rounds[shown], 100 * mean[shown], 100 * deviation[shown], look)
+            panel.finish()
             axis.set_title((f"({name}) " if len(panels) > 1 else "") + titles[name])
             axis.set_xlabel("rounds")
             axis.legend(loc="lower right")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from shuffledp.figures.left_out import Panel
 from shuffledp.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, style
 
 
@@ -31,17 +31,18 @@ def draw_quantities(
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Estimates are points with bars of two standard
-        errors, if the table has them. Values that are not positive and finite are left out, as a logarithmic
-        axis must.
+        errors, if the table has them. Values that are not positive and finite are left out, marked at the end
+        of the axis, and counted in a warning.
     """
     with style():
         width = max(PANEL_WIDTH * 1.3 * len(panels), NARROWEST)
         figure = Figure(figsize=(width, PANEL_HEIGHT + 0.7), layout="constrained")
         for index, (name, tables) in enumerate(panels.items()):
             axis = figure.add_subplot(1, len(panels), index + 1)
+            panel = Panel(axis, name, log_x=True, log_y=True)
             for quantity, table in tables.items():
                 look, x = styles[quantity], variables[name]
-                shown = table[(table["value"] > 0) & np.isfinite(table["value"])]
+                shown = table[panel.keep(quantity, table[x], table["value"], color=look["color"])]
                 common = {"color": look["color"], "label": look["label"]}
                 if look["line"] == "points":
                     error = 2 * shown["error"] if "error" in shown else None
@@ -50,8 +51,7 @@ def draw_quantities(
                     )
                 else:
                     axis.plot(shown[x], shown["value"], linestyle=LINES[look["line"]], **common)
-            axis.set_xscale("log")
-            axis.set_yscale("log")
+            panel.finish()
             label = f"({name}) " if len(panels) > 1 else ""
             axis.set_title(label + titles[name])
             axis.set_xlabel(axes[name][0])

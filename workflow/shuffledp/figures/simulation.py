@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from shuffledp.figures.left_out import Panel
 from shuffledp.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
 from shuffledp.profiles import shuffled_gaussian
 
@@ -35,7 +36,8 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Lines are certified bounds for the two data sets,
-        lower and upper; error bars have two standard errors to either side. Estimates of 0 are left out.
+        lower and upper; error bars have two standard errors to either side. Estimates of 0, and what is not
+        finite, are left out, marked at the end of the axis, and counted in a warning.
     """
     with style():
         figure = Figure(figsize=(3 * PANEL_WIDTH, PANEL_HEIGHT + 0.75), layout="constrained")
@@ -43,15 +45,16 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
         axes[1].sharey(axes[0])
         looks = colormaps["viridis"](np.linspace(0, 0.9, len(tables)))
         for axis, name, (sampling, label) in zip(axes, "ab", _SHOWN.items(), strict=False):
+            panel = Panel(axis, name, log_x=False, log_y=True)
             for table, color in zip(tables, looks, strict=True):
-                _draw_profile(axis, table[table.sampling == sampling], color)
+                _draw_profile(axis, panel, table[table.sampling == sampling], color)
+            panel.finish()
             axis.set_title(f"({name}) points {label}")
         axes[0].set_ylabel(r"$\delta$")
         most = max(tables, key=lambda table: table.n.iloc[0])
         _draw_errors(axes[2], most)
         for axis in axes:
             axis.set_xlabel(r"$\epsilon$")
-            axis.set_yscale("log")
         handles, labels = axes[0].get_legend_handles_labels()
         exact = Line2D([], [], color="#444444", linewidth=_EXACT)
         figure.legend(
@@ -66,11 +69,13 @@ def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(shuffled_gaussian(eps, **setting, bound=bound)) for bound in ("lower", "upper")]
 
 
-def _draw_profile(axis: Axes, table: pd.DataFrame, color: np.ndarray) -> None:
+def _draw_profile(axis: Axes, panel: Panel, table: pd.DataFrame, color: np.ndarray) -> None:
     eps = np.linspace(table.epsilon.min(), table.epsilon.max(), _FINE * (len(table) - 1) + 1)
     for bound in _exact(table, eps):
-        axis.plot(eps, bound, color=color, linewidth=_EXACT)
-    seen = table[table.estimate > 0]
+        seen = bound > 0  # of what is not, the estimates at the same epsilons tell
+        axis.plot(eps[seen], bound[seen], color=color, linewidth=_EXACT)
+    name = f"n = {table.n.iloc[0]:g}"
+    seen = table[panel.keep(name, table.epsilon, table.estimate, color=color)]
     axis.errorbar(
         seen.epsilon,
         seen.estimate,
@@ -86,18 +91,23 @@ def _draw_profile(axis: Axes, table: pd.DataFrame, color: np.ndarray) -> None:
 
 def _draw_errors(axis: Axes, table: pd.DataFrame) -> None:
     points = table.points.iloc[0]
+    panel = Panel(axis, "c", log_x=False, log_y=True)
     for sampling, (color, marker, label) in _ERRORS.items():
-        rows = table[(table.sampling == sampling) & (table.standard_error > 0)]
+        rows = table[table.sampling == sampling]
         if len(rows):
-            exact = _exact(rows, rows.epsilon.to_numpy())[1]
+            eps = rows.epsilon.to_numpy()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                relative = rows.standard_error.to_numpy() / _exact(rows, eps)[1]
+            shown = panel.keep(sampling, eps, relative, color=color)
             axis.plot(
-                rows.epsilon,
-                rows.standard_error / exact,
+                eps[shown],
+                relative[shown],
                 color=color,
                 marker=marker,
                 markersize=2.5,
                 label=label,
             )
+    panel.finish()
     axis.axhline(_TWO_DIGITS / _WHISKERS, color="#444444", linestyle=":", label="two digits, at any value")
     axis.set_title(rf"(c) $n = {table.n.iloc[0]:g}$, ${power_of_ten(points)}$ points")
     axis.set_ylabel("standard error, relative")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp import checks, protocols
+from shuffledp.profiles import named_randomizers
 from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
@@ -311,7 +312,8 @@ class Experiment:
             return {}
         who = {"n": self.n, "rate": self.rate} if checked_in else {"n": self.n, "k": self.k}
         if self.randomizer != "gaussian":
-            return {(self.protocol, "ldp"): {**who, "eps0": self.eps0, "delta": self.delta}}
+            pure = {**who, "eps0": self.eps0, "delta": self.delta}
+            return {(self.protocol, "ldp"): pure, (self.protocol, "share"): {**pure, "share": self._share}}
         if not checked_in:
             return {}
         noisy = {**who, "sigma": self.noise / 2, "delta": self.delta}
@@ -326,6 +328,14 @@ class Experiment:
             },
             (self.protocol, "gaussian"): noisy,
         }
+
+    @property
+    def _share(self) -> float:
+        """The share of the high region of its pure randomiser."""
+        named, given = named_randomizers.of_training(
+            self.randomizer, dimension=networks.DIMENSIONS[self.model]
+        )
+        return named_randomizers.named(named, eps0=self.eps0, **given).share
 
     @property
     def feature_modules(self) -> tuple[str, ...]:

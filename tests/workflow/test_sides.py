@@ -1,0 +1,109 @@
+"""Every tracked table of a bound holds what the accountant returns, and nothing on the wrong side of it.
+
+Of each table a row, another one in each, so that together they go over every part of a curve.
+"""
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shuffledp import accountants, config, tables
+from shuffledp.accountants.sweep import sweep
+from shuffledp.accountants.systems import answer
+from shuffledp.checkin import quantities
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = config.load([ROOT / "config/config.yaml"])
+RESULTS = ROOT / SETTINGS.results
+CURVES = [curve for curve in SETTINGS.curves if accountants.get(curve.accountant).kind != "estimate"]
+QUANTITIES = [
+    curve
+    for figure in SETTINGS.quantities
+    for curve in figure.curves
+    if quantities.get(curve.quantity).kind == "upper"
+]
+JOINED = [
+    (panel, name)
+    for figure in SETTINGS.accuracy
+    for panel in figure.panels
+    for name in panel.accountants
+    if accountants.get(name).kind != "estimate"
+]
+LAST_BITS = 1e-12  # what another processor's elementary functions may change; tables have all digits
+
+
+def _a_tenth(cases, ids):
+    """A tenth of the cases in the ordinary suite, and all of them in the slow one."""
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)), id=name, marks=[] if at % 10 == 0 else slow
+        )
+        for at, (case, name) in enumerate(zip(cases, ids, strict=True))
+    ]
+
+
+slow = pytest.mark.slow
+SHARED = "distributed-check-in"  # rounds that are asked for together share a lattice
+
+
+def _table(stem):
+    path = RESULTS.parent / f"{stem}.csv"
+    if not path.exists():
+        pytest.skip(f"{path.name} waits for a training")
+    return tables.read_table(path)
+
+
+def _row(stem, count):
+    return zlib.crc32(stem.encode()) % count
+
+
+def _is_on_its_side(written, found, kind):
+    np.testing.assert_allclose(written, found, rtol=LAST_BITS, atol=0)
+    outward = (np.asarray(written) - found) * (1 if kind == "upper" else -1)
+    with np.errstate(invalid="ignore"):
+        outward = np.where(written == found, 0.0, outward)  # infinite on both sides
+    assert (outward >= -LAST_BITS * np.abs(found)).all()
+
+
+@pytest.mark.parametrize("curve", _a_tenth(CURVES, [curve.stem("results") for curve in CURVES]))
+def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
+    stem, entry = curve.stem(SETTINGS.results), accountants.get(curve.accountant)
+    table, values = _table(stem), list(curve.values)
+    assert table[curve.variable].tolist() == values, "the points are written to the last digit"
+    together = curve.variable == "rounds" and entry.protocol == SHARED
+    rows = list(range(len(values))) if together else [_row(stem, len(values))]
+    found = sweep(
+        entry, variable=curve.variable, values=[values[row] for row in rows], fixed=dict(curve.fixed)
+    )
+    columns = {answer(curve.variable), "theorem_epsilon"} & set(found)
+    for column in columns:
+        _is_on_its_side(table[column].to_numpy()[rows], found[column], entry.kind)
+
+
+@pytest.mark.parametrize("curve", _a_tenth(QUANTITIES, [curve.stem("results") for curve in QUANTITIES]))
+def test_a_bound_of_a_quantity_is_that_of_its_theorem(curve):
+    stem, values = curve.stem(SETTINGS.results), list(curve.values)
+    row = _row(stem, len(values))
+    found = quantities.sweep(
+        quantities.get(curve.quantity),
+        variable=curve.variable,
+        values=[values[row]],
+        fixed=dict(curve.fixed),
+    )
+    _is_on_its_side(_table(stem)["value"].to_numpy()[[row]], np.asarray(found["value"]), "upper")
+
+
+@pytest.mark.parametrize(
+    ("panel", "name"), _a_tenth(JOINED, [f"{panel.stem('results')}-{name}" for panel, name in JOINED])
+)
+def test_epsilon_beside_an_accuracy_is_that_of_its_accountant(panel, name):
+    stem, entry = panel.stem(SETTINGS.results), accountants.get(name)
+    table = _table(stem)
+    rows = list(range(len(table))) if entry.protocol == SHARED else [_row(f"{stem}{name}", len(table))]
+    setting = dict(panel.experiment.accounting[entry.protocol, entry.mechanism])
+    own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
+    rounds = table["round"].to_numpy(dtype=np.float64)[rows]
+    found = np.asarray(entry.epsilon(rounds=rounds, delta=setting["delta"], **own))
+    _is_on_its_side(table[name].to_numpy()[rows], found, entry.kind)

@@ -1,0 +1,123 @@
+"""What axes cannot show: values that are not finite and, on logarithmic axes, those that are not positive."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+_LOG = logging.getLogger(__name__)
+
+# By what keeps a value from being drawn: whether its mark is at the upper end of the axis, and the marks
+# along the horizontal and along the vertical axis, with the sign that the note has for both.
+_MARKS = {
+    "infinite": (True, ">", "^", "▲"),
+    "zero": (False, "<", "v", "▼"),
+    "negative": (False, "<", "v", "▼"),
+    "nan": (False, "x", "x", "✕"),
+}
+_AT_END = 0.985  # of an axis's length
+_SIZE = 9.0  # square points
+_COLOR = "#666666"
+
+
+class Panel:
+    """One panel: what of its curves can be drawn, and what is said of the rest.
+
+    Args:
+        axis: what is drawn on.
+        name: of the panel, for the warnings.
+        log_x: whether the horizontal axis is logarithmic.
+        log_y: whether the vertical axis is.
+    """
+
+    def __init__(self, axis: Axes, name: str, *, log_x: bool, log_y: bool) -> None:
+        self._axis, self._name, self._log = axis, name, (log_x, log_y)
+        self._counts: Counter[str] = Counter()
+        self._drawn = 0
+        self._seen: tuple[list[float], list[float]] = ([], [])
+
+    def keep(self, curve: str, x: ArrayLike, y: ArrayLike, *, color: object) -> NDArray[np.bool_]:
+        """Return which points of a curve can be drawn; mark the others at the ends of the axes, and warn.
+
+        Args:
+            curve: its name, for the warning.
+            x: of shape (points,).
+            y: of the same shape.
+            color: of the marks.
+        """
+        values = tuple(np.asarray(one, dtype=np.float64) for one in (x, y))
+        reasons = tuple(_reasons(one, log) for one, log in zip(values, self._log, strict=True))
+        kept = (reasons[0] == "") & (reasons[1] == "")
+        for one, why, seen in zip(values, reasons, self._seen, strict=True):
+            seen.extend(one[why == ""].tolist())
+        self._drawn += int(kept.sum())
+        found = Counter(np.where(reasons[1] == "", reasons[0], reasons[1])[~kept].tolist())
+        for reason in found:
+            self._mark(reason, values, reasons, color)
+        if found:
+            said = ", ".join(f"{count} {reason}" for reason, count in sorted(found.items()))
+            where = f"panel {self._name}, {curve}" if self._name else curve
+            _LOG.warning("%s: %d of %d points are not drawn: %s", where, found.total(), kept.size, said)
+        self._counts += found
+        return kept
+
+    def _mark(
+        self,
+        reason: str,
+        values: tuple[np.ndarray, np.ndarray],
+        reasons: tuple[np.ndarray, np.ndarray],
+        color: object,
+    ) -> None:
+        upper, along_x, along_y, _ = _MARKS[reason]
+        end = _AT_END if upper else 1 - _AT_END
+        look = {"s": _SIZE, "color": color, "linewidths": 0.8, "clip_on": False, "zorder": 3}
+        above = values[0][(reasons[0] == "") & (reasons[1] == reason)]
+        if above.size:
+            transform = self._axis.get_xaxis_transform()
+            self._axis.scatter(above, np.full(above.shape, end), marker=along_y, transform=transform, **look)
+        beside = values[1][(reasons[1] == "") & (reasons[0] == reason)]
+        if beside.size:
+            transform = self._axis.get_yaxis_transform()
+            self._axis.scatter(
+                np.full(beside.shape, end), beside, marker=along_x, transform=transform, **look
+            )
+
+    def finish(self) -> None:
+        """Set the scales, once all curves are drawn, and say in the panel what the marks mean."""
+        scales = (self._axis.set_xscale, self._axis.set_yscale)
+        limits = (self._axis.set_xlim, self._axis.set_ylim)
+        for which, name in enumerate(("x", "y")):
+            seen = self._seen[which]
+            if seen and self._log[which]:
+                scales[which]("log")
+            if seen and not self._drawn and min(seen) < max(seen):
+                limits[which](min(seen), max(seen))
+            elif not seen:  # nothing that ticks could tell
+                self._axis.tick_params(
+                    axis=name, which="both", length=0, labelbottom=name != "x", labelleft=name != "y"
+                )
+        if self._counts:
+            note = ", ".join(f"{_MARKS[reason][3]} {reason}" for reason in _MARKS if self._counts[reason])
+            self._axis.text(
+                *(0.97, 0.06),
+                f"not drawn: {note}",
+                transform=self._axis.transAxes,
+                horizontalalignment="right",
+                fontsize=6,
+                color=_COLOR,
+            )
+
+
+def _reasons(values: NDArray[np.float64], log: bool) -> NDArray[np.str_]:
+    """Return for each value what keeps it from being drawn, "" if nothing does."""
+    found = np.full(values.shape, "", dtype="U8")
+    found[np.isinf(values)] = "infinite"
+    found[np.isnan(values)] = "nan"
+    if log:
+        found[np.isfinite(values) & (values < 0)] = "negative"
+        found[values == 0] = "zero"
+    return found
