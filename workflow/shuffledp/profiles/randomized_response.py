@@ -43,13 +43,13 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
     blocks = binomial_blocks(k, math.log(2 * p), log_others, relative_width=_WIDTH)
     # density and tilt are linear in N (the tilt after multiplication by the density): their averages over a
     # block are their values at its mean
-    larger = math.exp(min(eps0, 700.0))
+    growth = math.expm1(min(eps0, 700.0))
     first, second = blocks.means * others / 2, (categories - 2) * (k - blocks.means) * p
-    total = (larger + 1) * first + second
+    total = (growth + 2) * first + second
     rho = total / (k * others)
     density = 1 - gamma + gamma * rho
     share = gamma * rho / density
-    tilts = share * (larger - 1) * first / total
+    tilts = share * growth * first / total
     gaps = (1 - gamma) / density + share * (2 * first + second) / total
     return TiltedBinomials(blocks.weights * density, blocks.high, tilts, gaps, 0.0, bound="lower")
 
@@ -83,9 +83,12 @@ def randomized_response_lower(
         pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=categories)
         value, error = pair.hockey_stick(flat)
     else:
-        mass, loss = TwoSymbols(n, k, eps0).losses()
-        forward = [mass @ (np.exp(loss) * -np.expm1(np.minimum(one - loss, 0.0))) for one in flat]
-        reverse = [mass @ -np.expm1(np.minimum(one + loss, 0.0)) for one in flat]
+        two = TwoSymbols(n, k, eps0)
+        mass, loss = two.losses()
+        # so that next to the largest loss nothing is taken for a gap that is not there
+        least, most = loss - two.loss_errors(), loss + two.loss_errors()
+        forward = [mass @ (np.exp(least) * -np.expm1(np.minimum(one - least, 0.0))) for one in flat]
+        reverse = [mass @ -np.expm1(np.minimum(one + most, 0.0)) for one in flat]
         value = np.maximum(forward, reverse)
         error = value * 16 * numerics.EPSILON * math.sqrt(k)
     return checks.like_input(rounded(value, error, "lower").reshape(targets.shape))
