@@ -17,6 +17,7 @@ from shuffledp.checks import FloatArray
 
 METHODS = ("formula", "optimal")
 
+_TAIL_ROUNDING = 1e-11  # of the incomplete beta function, relative
 _MOST_VALUES = 2**21  # outcomes that the optimal composition lists one by one
 
 
@@ -131,9 +132,11 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     m = int(reached[0])
     if tail_p[m] <= target:
         return min(float(loss[m]), pure)
-    found = math.log(tail_p[m] - target) - float(log_tail_q[m])
-    outward = 1e-14 + 64 * numerics.EPSILON * found
-    return min(found + outward, pure) if found > -1e-14 else 0.0
+    left = float(tail_p[m]) - target
+    found = math.log(left) - float(log_tail_q[m])
+    # next to the total variation what is left of the tail is a small difference
+    outward = 1e-14 + 64 * numerics.EPSILON * (abs(found) + (float(tail_p[m]) + target) / left)
+    return min(max(found + outward, 0.0), pure)
 
 
 def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
@@ -142,7 +145,7 @@ def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
 
     def too_much(target: FloatArray) -> FloatArray:
         m = np.clip(np.ceil((target / eps + rounds) / 2), 1.0, rounds)
-        likely = special.betainc(m, rounds - m + 1, q) * (1 + 1e-11)
+        likely = special.betainc(m, rounds - m + 1, q) * (1 + _TAIL_ROUNDING)
         unlikely = special.betainc(m, rounds - m + 1, 1 - q)
         # near underflow the second tail is not accurate, and leaving it out errs upwards
         loss = np.where((target > 700) | (unlikely < 1e-200), 0.0, np.exp(np.minimum(target, 700)) * unlikely)

@@ -88,7 +88,7 @@ def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: flo
 )
 def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_lower, n=n, rate=rate, eps0=eps0)
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return renyi.columns(rdp, rounds=rounds, delta=delta, bound="lower")
 
 
 @register(

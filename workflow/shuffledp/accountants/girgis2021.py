@@ -41,4 +41,4 @@ def _lower(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     def rdp(order: FloatArray) -> FloatArray:
         return girgis2021_lower(order, n=n, k=k, eps0=eps0)
 
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return renyi.columns(rdp, rounds=rounds, delta=delta, bound="lower")

@@ -10,9 +10,10 @@ from shuffledp.rdp.conversion import to_epsilon
 from shuffledp.rdp.curve import RenyiCurve
 
 
-def columns(rdp: RenyiCurve, *, rounds: FloatArray, delta: float) -> Columns:
-    """Return epsilon, its order and whether that order is an edge of the search, for every T."""
-    found = to_epsilon(rdp, delta=delta, rounds=rounds)
+def columns(rdp: RenyiCurve, *, rounds: FloatArray, delta: float, bound: str = "upper") -> Columns:
+    """Return epsilon, its order and whether that order is an edge of the search, for every T; rounded to the
+    side of ``bound``."""
+    found = to_epsilon(rdp, delta=delta, rounds=rounds, bound=bound)
     return {
         "epsilon": np.asarray(found.value),
         "order": np.asarray(found.order),

@@ -613,7 +613,7 @@ def _pure(eps0: float, rounds: int) -> float:
 def _closed(grown: float, eps0: float, delta: float, rounds: int) -> float:
     """Lemma A.2 with a sequence whose squared epsilons sum to at most grown^2, run so many times."""
     spread = grown * math.sqrt(2 * rounds * -math.log(delta))
-    return min((rounds * grown**2 / 2 + spread) * _OUTWARD, _pure(eps0, rounds))
+    return min((rounds * (grown * grown) / 2 + spread) * _OUTWARD, _pure(eps0, rounds))
 
 
 def _composed(

@@ -411,11 +411,11 @@ class Composition:
 
     def _settle(self, root: float, delta: float) -> float:
         """Move a root of delta to the safe side of its own uncertainty."""
-        shift = max(abs(root), 1e-300) * 1e-11
-        for _ in range(60):
+        # a root next to 0 is known to the digits of the losses; at the largest of them nothing is left
+        shift = max(abs(root) * 1e-11, self.largest * EPSILON)
+        while True:
             candidate = root + shift if self.bound == "upper" else max(root - shift, 0.0)
             within = self.delta(candidate) <= delta
             if within == (self.bound == "upper") or candidate == 0.0:
                 return min(candidate, self.largest)
             shift *= 2
-        raise ArithmeticError(f"no epsilon could be certified at delta={delta:g}")

@@ -19,12 +19,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import checks
+from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.rdp.curve import RenyiCurve, evaluate
 
 MAX_ORDER = 2**20
 _PER_OCTAVE = 16
+_ROUNDING = 8 * numerics.EPSILON
 
 
 class Conversion(NamedTuple):
@@ -207,7 +208,7 @@ def _result(values: FloatArray, orders: FloatArray, shape: tuple[int, ...]) -> C
     return Conversion(values.reshape(shape), orders.reshape(shape), on_edge.reshape(shape))
 
 
-def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1) -> Conversion:
+def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1, bound: str = "upper") -> Conversion:
     """Convert a Renyi DP curve to epsilon at a given delta: girgis2021, Lemma 1 (and equation 5).
 
     Args:
@@ -215,6 +216,7 @@ def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1) -> Conve
         delta: target, in (0, 1).
         rounds: how often the mechanism runs (adaptively), whole numbers >= 0, any shape. All values share
             the evaluations of ``rdp``.
+        bound: side to which the value is rounded, "upper" or "lower".
 
     Returns:
         A ``Conversion``: value (never below 0), order, on_edge. The value is an upper bound if the curve
@@ -229,8 +231,12 @@ def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1) -> Conve
     """
     delta = checks.probability("delta", delta)
     counts = checks.counts("rounds", rounds)
+    side = 1 if checks.choice("bound", bound, ("upper", "lower")) == "upper" else -1
     lemmas: list[_Lemma1 | None] = [_Epsilon(t, delta) if t > 0 else None for t in counts.ravel().tolist()]
     values, orders = _search(rdp, lemmas)
+    # the curve's part and that of delta, which may cancel
+    size = np.maximum(values, 0.0) + (2 - math.log(delta)) / (orders - 1)
+    values = np.where(counts.ravel() > 0, values + side * _ROUNDING * size, values)
     return _result(np.maximum(values, 0.0), orders, counts.shape)
 
 
