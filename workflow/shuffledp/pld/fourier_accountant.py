@@ -29,6 +29,7 @@ _ON_POINT = 1e-9  # of a step: so far above a grid point, a threshold counts as 
 _POINTS = 2**18
 _ACCURACY = 2e-3
 _DOUBLINGS = 8
+_ROOT = 1e-12  # relative accuracy of a root, by ten times which it is rounded up
 _TRANSFORM = 8 * numerics.EPSILON  # relative rounding error of a transform, per halving of its length
 
 
@@ -167,8 +168,8 @@ def _divergence_root(total: _Sum, delta: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    root = float(optimize.brentq(excess, 0.0, float(loss.max()), rtol=1e-12))
-    return root * (1 + 1e-11)
+    root = float(optimize.brentq(excess, 0.0, float(loss.max()), rtol=_ROOT))
+    return root * (1 + 10 * _ROOT)
 
 
 def _within(value: float, limit: float) -> float:

@@ -36,6 +36,7 @@ SMALLEST_SIGMA, LARGEST_SIGMA = 0.1, 1000.0
 
 _SMALLEST_DELTA = 1e-100  # of one report, beyond which a profile is not followed
 _SMALLEST_TARGET = 1e-90  # delta for which an epsilon is searched
+_MOST_ROUNDING = 1e-12  # of an epsilon in closed form
 _SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed profile
 _LOST = 1e-20  # delta beyond which the outcomes of one round count as one, of infinite loss in an upper bound
 _CHORD = 1e-4  # relative error of a chord between neighbouring outcomes that is aimed at
@@ -180,7 +181,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
 
     most = _most(total.sigma, delta)
     if delta < _SMALLEST_TARGET:
-        return most * (1 + 1e-12) if bound == "upper" else 0.0
+        return most * (1 + _MOST_ROUNDING) if bound == "upper" else 0.0
     if excess(0.0) <= 0:
         return 0.0
     near = far = _guessed(total.n, total.sigma, delta, direction)
@@ -191,7 +192,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
     while far < most and excess(far) > 0:
         far, step = min(far * (1 + step), most), 2 * step
     if far == most and excess(far) > 0:
-        return most * (1 + 1e-12)
+        return most * (1 + _MOST_ROUNDING)
     root = optimize.brentq(excess, near, far, xtol=1e-12 * far, rtol=1e-10) if near < far else near
     shift = _SETTLED * root
     while True:
