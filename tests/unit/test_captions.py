@@ -72,7 +72,7 @@ def test_a_caption_says_what_is_drawn(template, shipped_figure):
         for name, value in curve.fixed:
             assert f"{name} = {short(value)}" in line
     for curve in shipped_figure.drawn:
-        entry = accountants.get(curve.accountant)
+        entry = curve.entry
         line = next(line for line in text.split("\n") if f"``{entry.name}``" in line)
         kind = entry.kind if entry.kind == "estimate" else f"{entry.kind} bound"
         for words in (f", {kind};", entry.citation, entry.theorem, entry.note):

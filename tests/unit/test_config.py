@@ -127,7 +127,7 @@ def test_shipped_configurations_resolve(root, files):
     ]
     for curve in settings.curves:
         fixed = dict(curve.fixed)
-        system = accountants.get(curve.accountant).system
+        system = curve.entry.system
         assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
         if curve.variable in ("rounds", "n"):
             small = curve.paper in ("koskela2022", "liew2022") or fixed.get("n") == 6e4

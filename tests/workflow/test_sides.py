@@ -17,7 +17,7 @@ from shuffledp.checkin import quantities
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])
 RESULTS = ROOT / SETTINGS.results
-CURVES = [curve for curve in SETTINGS.curves if accountants.get(curve.accountant).kind != "estimate"]
+CURVES = [curve for curve in SETTINGS.curves if curve.entry.kind != "estimate"]
 QUANTITIES = [
     curve
     for figure in SETTINGS.quantities
@@ -69,7 +69,7 @@ def _is_on_its_side(written, found, kind):
 
 @pytest.mark.parametrize("curve", _a_tenth(CURVES, [curve.stem("results") for curve in CURVES]))
 def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
-    stem, entry = curve.stem(SETTINGS.results), accountants.get(curve.accountant)
+    stem, entry = curve.stem(SETTINGS.results), curve.entry
     table, values = _table(stem), list(curve.values)
     assert table[curve.variable].tolist() == values, "the points are written to the last digit"
     together = curve.variable == "rounds" and entry.protocol == SHARED

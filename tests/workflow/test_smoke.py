@@ -76,7 +76,7 @@ def test_smoke_gives_what_the_library_gives(tables_of):
         assert len(table) == 3
         for name, value in curve.fixed:
             assert set(table[name]) == {value}
-        entry = accountants.get(curve.accountant)
+        entry = curve.entry
         given = entry.system.curve_variables(curve.variable)
         for row in table.iloc[[number % 3]].to_dict("records"):
             setting = {name: row[name] for name in (*entry.system.variables, "rounds", "delta")}

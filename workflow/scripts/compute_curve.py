@@ -1,11 +1,12 @@
-from shuffledp import accountants, jobs, tables
+from shuffledp import jobs, tables
+from shuffledp.accountants import named
 from shuffledp.accountants.sweep import sweep
 
 with jobs.making(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
 ) as asked:
     columns = sweep(
-        accountants.get(asked["accountant"]["name"]),
+        named.accountant(asked["accountant"]["name"], **asked.get("randomizer", {})),
         variable=asked["variable"],
         values=asked["values"],
         fixed=asked["fixed"],

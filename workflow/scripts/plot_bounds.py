@@ -8,5 +8,8 @@ with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
         for name in asked["order"]
     }
     variables = {name: panel["variable"] for name, panel in asked["panels"].items()}
-    figure = draw_bounds(panels, variables=variables, styles=asked["styles"], ratio=asked["ratio"])
+    titles = {name: panel["title"] for name, panel in asked["panels"].items()}
+    figure = draw_bounds(
+        panels, variables=variables, styles=asked["styles"], titles=titles, ratio=asked["ratio"]
+    )
     save(figure, pdf=snakemake.output.pdf, png=snakemake.output.png)

@@ -19,7 +19,8 @@ import numpy as np
 import yaml
 
 from shuffledp import accountants, simulation
-from shuffledp.accountants.systems import variables
+from shuffledp.accountants import named, registry
+from shuffledp.accountants.systems import System, answer, variables
 from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
 from shuffledp.schema import schema
@@ -54,6 +55,12 @@ class Curve:
     values: tuple[float, ...]
     fixed: tuple[tuple[str, float], ...]
     drawn: bool
+    randomizer: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def entry(self) -> accountants.Accountant:
+        """The accountant: of the registry, or of a randomiser."""
+        return named.accountant(self.accountant, **dict(self.randomizer))
 
     def stem(self, results: str) -> str:
         """Return the path of the result without its suffix."""
@@ -61,9 +68,10 @@ class Curve:
 
     def product(self, results: str) -> Product:
         """Return the curve as a product of the workflow."""
-        entry = accountants.get(self.accountant)
+        entry = self.entry
         about = {key: value for key, value in asdict(entry).items() if key != "compute"}
         stem = self.stem(results)
+        own = {"randomizer": dict(self.randomizer)} if self.randomizer else {}
         return Product(
             record=f"{stem}.json",
             parameters={
@@ -71,6 +79,7 @@ class Curve:
                 "variable": self.variable,
                 "values": list(self.values),
                 "fixed": dict(self.fixed),
+                **own,
             },
             modules=(entry.compute.__module__, "shuffledp.accountants.sweep", "shuffledp.tables"),
             outputs=(f"{stem}.csv",),
@@ -430,8 +439,10 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
             for name, figure in by_name.items():
                 yield paper, name, figure
 
+    randomizers = _randomizers(data.get("randomizers", {}), files)
     figures = tuple(
-        _figure(paper, name, figure, data["styles"], files) for paper, name, figure in figures_of("bounds")
+        _figure(paper, name, figure, data["styles"], randomizers, files)
+        for paper, name, figure in figures_of("bounds")
     )
     training = data.get("training", {})
     experiments = tuple(
@@ -708,12 +719,42 @@ def _progress(
     return Progress(paper, name, figure, tuple(lines))
 
 
-def _looks(names: Sequence[str], styles: dict[str, Any]) -> dict[str, Any]:
-    return {name: {"label": accountants.get(name).label, **styles[name]} for name in names}
+def _looks(
+    names: Sequence[str], styles: dict[str, Any], randomizers: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    own = randomizers or {}
+    return {
+        name: {"label": named.accountant(name, **own.get(name, {})).label, **styles[name]} for name in names
+    }
+
+
+def _randomizers(section: Mapping[str, dict[str, Any]], files: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what ``named.accountant`` takes of each curve of a randomiser, by the curve's name."""
+    found = {}
+    for name, given in section.items():
+        where = _where(["randomizers", name], files)
+        for kind in ("upper", "lower"):
+            curve = f"{name}-{kind}"
+            try:
+                named.accountant(curve, kind=kind, **given)
+            except ValueError as error:
+                raise ValueError(f"configuration: {error} (at {where})") from None
+            found[curve] = {"kind": kind, **given}
+            if registry.known(curve):
+                raise ValueError(
+                    f"configuration: {curve!r} is an accountant of the registry; give the randomiser another "
+                    f"name (at {where})"
+                )
+    return found
 
 
 def _figure(
-    paper: str, name: str, figure: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
+    paper: str,
+    name: str,
+    figure: dict[str, Any],
+    styles: dict[str, Any],
+    randomizers: Mapping[str, dict[str, Any]],
+    files: Sequence[str],
 ) -> Figure:
     at = ["bounds", paper, name]
     undrawn = figure.setdefault("undrawn", [])
@@ -730,6 +771,7 @@ def _figure(
         if "delta" in figure and panel["x"]["variable"] != "epsilon":
             panel.setdefault("delta", figure["delta"])
         panel.setdefault("undrawn", [])
+        panel.setdefault("title", "")
         variable, values = _points(panel["x"], here, files)
         given = {name: float(panel[name]) for name in variables() if name in panel}
         _check_range(given, variable, values, here, files)
@@ -742,7 +784,7 @@ def _figure(
             )
         if ratio and not set(ratio) <= set(drawn):
             raise ValueError(
-                f"configuration: ratio must name two of the curves of each panel, got {', '.join(ratio)} "
+                f"configuration: ratio must name curves of each panel, got {', '.join(ratio)} "
                 f"(at {_where([*at, 'ratio'], files)})"
             )
         wanted = [(curve, place) for curve in drawn]
@@ -756,9 +798,17 @@ def _figure(
             )
         for accountant, place in wanted:
             is_drawn = place[-1] == "curves"
-            _check_accountant(accountant, is_drawn, styles, place, files)
-            fixed = tuple(_fixed(accountant, variable, given, here, files).items())
-            curves.append(Curve(paper, name, label, accountant, variable, values, fixed, is_drawn))
+            own = randomizers.get(accountant, {})
+            if own and answer(variable) == "delta":
+                raise ValueError(
+                    f"configuration: {variable} cannot vary for {accountant!r}, which is of a randomiser; "
+                    f"vary another variable (at {_where([*here, 'x', 'variable'], files)})"
+                )
+            _check_accountant(accountant, is_drawn, styles, place, files, own)
+            system = named.accountant(accountant, **own).system
+            fixed = tuple(_fixed(accountant, system, variable, given, here, files).items())
+            found = (paper, name, label, accountant, variable, values, fixed, is_drawn)
+            curves.append(Curve(*found, tuple(own.items())))
         used = {key for curve in curves if curve.panel == label for key, _ in curve.fixed}
         idle = [key for key in given if key not in used]
         if idle:
@@ -767,7 +817,7 @@ def _figure(
                 f"(at {_where([*here, idle[0]], files)})"
             )
     names = list(dict.fromkeys(curve.accountant for curve in curves if curve.drawn))
-    settings = {**figure, "curves": names, "styles": _looks(names, styles)}
+    settings = {**figure, "curves": names, "styles": _looks(names, styles, randomizers)}
     return Figure(paper, name, settings, tuple(curves))
 
 
@@ -841,10 +891,15 @@ def _check_range(
 
 
 def _fixed(
-    accountant: str, variable: str, given: dict[str, float], at: list[str], files: Sequence[str]
+    accountant: str,
+    system: System,
+    variable: str,
+    given: dict[str, float],
+    at: list[str],
+    files: Sequence[str],
 ) -> dict[str, float]:
     """Return what an accountant takes of the variables that a panel fixes."""
-    wanted = accountants.get(accountant).system.curve_variables(variable)
+    wanted = system.curve_variables(variable)
     if variable not in wanted:
         raise ValueError(
             f"configuration: {variable} does not vary for {accountant!r}, which takes {', '.join(wanted)} "
@@ -860,10 +915,15 @@ def _fixed(
 
 
 def _check_accountant(
-    name: str, drawn: bool, styles: dict[str, Any], place: list[str], files: Sequence[str]
+    name: str,
+    drawn: bool,
+    styles: dict[str, Any],
+    place: list[str],
+    files: Sequence[str],
+    own: Mapping[str, Any] | None = None,
 ) -> None:
     try:
-        accountants.get(name)
+        named.accountant(name, **(own or {}))
     except ValueError as error:
         raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
     if drawn:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,18 @@ from shuffledp.profiles.randomized_response import many_symbols_pair
 
 # Parts of the others that hold the first of two records: where there are but two, each may be the worst.
 _PARTS = (1.0, 0.75, 0.5)
+# By kind: the theorem, and what a reader must know.
+_WORDS = {
+    "upper": (
+        "the blanket's reports in four kinds",
+        "Certified for this randomiser alone, by its share and, where that says more, its total variation.",
+    ),
+    "lower": (
+        "data sets of the randomiser's own",
+        "The largest epsilon of some data sets and neighbours: no valid accountant of this randomiser can "
+        "report less.",
+    ),
+}
 
 
 class Bracket(NamedTuple):
@@ -123,6 +135,59 @@ def bracket(
     lower, words = _lower(case, count, checks.probability("delta", delta, zero=True))
     # they may cross by rounding where both are the pure DP of the protocol
     return Bracket(min(lower, upper), upper, (words, entry.name))
+
+
+def accountant(
+    name: str,
+    *,
+    randomizer: str | None = None,
+    kind: Literal["upper", "lower"] = "upper",
+    protocol: str = systems.MAIN[0],
+    **parameters: Any,
+) -> registry.Accountant:
+    """Return an accountant of a randomiser, for curves along any variable of a protocol.
+
+    What is known of a randomiser depends on eps0; here it is derived anew for each.
+
+    Args:
+        name: of the accountant; without a randomiser the registry's.
+        randomizer: as for ``epsilon``.
+        kind: "upper", certified for this randomiser; or "lower", epsilon of data sets of its own.
+        protocol: one with eps0-LDP reports for which share and total variation are accounted for.
+        parameters: the randomiser's own.
+
+    Raises:
+        ValueError: one of them is missing, unknown or out of range.
+    """
+    if randomizer is None:
+        return registry.get(name)
+    checks.choice("kind", kind, tuple(_WORDS))
+    system = systems.get(checks.choice("protocol", protocol, tuple(blankets.PREFIXES)), systems.MAIN[1])
+    named_randomizers.named(randomizer, eps0=1.0, **parameters)
+    described = ", ".join([randomizer, *(f"{key} = {value:g}" for key, value in parameters.items())])
+
+    def compute(*, rounds: FloatArray, delta: float, **setting: Any) -> registry.Columns:
+        case = _case(randomizer, {**setting, **parameters})
+        if kind == "upper":
+            entry, own = upper_accountant(case)
+            return {"epsilon": entry.compute(**own, rounds=rounds, delta=delta)["epsilon"]}
+        return {"epsilon": np.array([_lower(case, int(count), delta)[0] for count in rounds])}
+
+    theorem, note = _WORDS[kind]
+    return registry.Accountant(
+        name=name,
+        citation="this project, feldman2022, balle2019, doroshenko2022",
+        theorem=theorem,
+        kind=kind,
+        label=f"{described}, {kind} bound",
+        needs=(described,),
+        scope="epsilon",
+        protocol=system.protocol,
+        mechanism=system.mechanism,
+        variant_of="",
+        note=note,
+        compute=compute,
+    )
 
 
 def upper_accountant(case: _Case) -> tuple[registry.Accountant, systems.Setting]:

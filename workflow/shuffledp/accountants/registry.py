@@ -170,6 +170,11 @@ def names(
     ]
 
 
+def known(name: str) -> bool:
+    """Return whether there is an accountant of that name."""
+    return name in _REGISTRY
+
+
 def get(name: str) -> Accountant:
     """Return the accountant of that name.
 

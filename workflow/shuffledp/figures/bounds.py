@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,8 @@ def draw_bounds(
     *,
     variables: Mapping[str, str],
     styles: Mapping[str, Mapping[str, Any]],
-    ratio: tuple[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
+    ratio: Sequence[str] | None = None,
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
 
@@ -88,7 +89,9 @@ def draw_bounds(
         panels: tables of curves by panel and by accountant, with the columns of ``accountants.sweep``.
         variables: by panel, the column on the x axis.
         styles: by accountant: color, line and label.
-        ratio: two accountants whose ratio, first over second, is drawn in a strip under each panel.
+        titles: by panel, words above its setting; none if empty.
+        ratio: accountants; that of the first over the largest of the others is drawn in a strip under each
+            panel.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points
@@ -114,7 +117,8 @@ def draw_bounds(
             variable = variables[name]
             _draw_panel(axis, name, curves, variable, styles)
             label = f"({name}) " if len(panels) > 1 else ""
-            axis.set_title(label + _setting(curves.values(), variable))
+            words = (titles or {}).get(name, "")
+            axis.set_title(label + (f"{words}\n" if words else "") + _setting(curves.values(), variable))
             lowest = axis
             if ratio:
                 lowest = figure.add_subplot(grid[row * 2 + 1, column], sharex=axis)
@@ -161,11 +165,11 @@ def _draw_panel(
 
 
 def _draw_ratio(
-    axis: Axes, name: str, curves: Mapping[str, pd.DataFrame], variable: str, ratio: tuple[str, str]
+    axis: Axes, name: str, curves: Mapping[str, pd.DataFrame], variable: str, ratio: Sequence[str]
 ) -> None:
-    upper, lower = curves[ratio[0]], curves[ratio[1]]
     column = answer(variable)
-    over = upper[column] / lower[column]
+    upper = curves[ratio[0]]
+    over = upper[column] / np.max([curves[other][column] for other in ratio[1:]], axis=0)
     panel = Panel(axis, f"{name}, ratio", log_x=variable != "epsilon", log_y=False)
     shown = panel.keep(" over ".join(ratio), upper[variable], over, color="#444444")
     axis.plot(upper[variable][shown], over[shown], color="#444444")

@@ -53,7 +53,7 @@ def bounds(settings: Settings, figure: Figure) -> Product:
     """Return a figure of bounds as a product."""
     paths = {curve: f"{curve.stem(settings.results)}.csv" for curve in figure.drawn}
     panels: dict[str, Any] = {
-        name: {"variable": panel["x"]["variable"], "curves": []}
+        name: {"variable": panel["x"]["variable"], "title": panel["title"], "curves": []}
         for name, panel in figure.settings["panels"].items()
     }
     for curve, path in paths.items():
@@ -81,6 +81,7 @@ def caption(figure: Figure) -> dict[str, Any]:
         panels.append(
             {
                 "name": name,
+                "title": figure.settings["panels"][name]["title"],
                 "variable": curve.variable,
                 "answer": answer(curve.variable),
                 "from": short(curve.values[0]),
@@ -89,17 +90,17 @@ def caption(figure: Figure) -> dict[str, Any]:
                 "fixed": ", ".join(f"{key} = {short(value)}" for key, value in fixed.items()),
             }
         )
-    return {**_described(figure), "panels": panels}
+    by_name = {curve.accountant: curve.entry for curve in figure.drawn}
+    return {**_described(figure, [by_name[name] for name in figure.settings["curves"]]), "panels": panels}
 
 
-def _described(figure: Drawn) -> dict[str, Any]:
+def _described(figure: Drawn, drawn: Iterable[accountants.Accountant]) -> dict[str, Any]:
     """Return what captions with curves of accountants are told."""
     entries = []
-    for accountant in figure.settings["curves"]:
-        entry = accountants.get(accountant)
+    for entry in drawn:
         entries.append(
             {
-                "label": figure.settings["styles"][accountant]["label"],
+                "label": figure.settings["styles"][entry.name]["label"],
                 "name": entry.name,
                 "kind": entry.kind,
                 "citation": entry.citation,
@@ -255,7 +256,7 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
                 "device": _devices(experiment.runs(settings.results)),
             }
         )
-    return {**_described(figure), "panels": panels}
+    return {**_described(figure, map(accountants.get, figure.settings["curves"])), "panels": panels}
 
 
 def progress(settings: Settings, figure: Progress) -> Product:
@@ -402,7 +403,7 @@ def frontier_caption(settings: Settings, sweep: Sweep) -> dict[str, Any]:
     words = [f"model = {cell.model}", *(f"{key} = {short(value)}" for key, value in numbers.items())]
     by_name = {cell.randomizer: cell for cell in sweep.cells}
     return {
-        **_described(_frontier(sweep)),
+        **_described(_frontier(sweep), map(accountants.get, sweep.settings["curves"])),
         "points": len(sweep.cells),
         "setting": ", ".join([*words, f"clip = {cell.clip}"]),
         "epochs": cell.total_epochs,

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from shuffledp import rounding
-from shuffledp.accountants import registry
 
 HEADINGS = {
     "figure": "figure, panel",
@@ -33,7 +32,7 @@ def brackets(
     Args:
         panels: for each what identifies it ("figure", "system", "setting"), the "variable" along x, and its
             "curves" of epsilon, all of one system and at the same points: kind ("lower" or "upper"), name
-            and path.
+            and path; and by name what each "needs".
         read: from a path to the table there, with the columns of the variable and "epsilon".
 
     Returns:
@@ -60,7 +59,7 @@ def brackets(
                     "upper": rounding.shown(high, "upper"),
                     "ratio": rounding.shown(high / low, "upper", digits=3) if low > 0 else "",
                     "by": f"{lower}, {upper}",
-                    "needs": ", ".join(registry.get(upper).needs),
+                    "needs": panel["needs"][upper],
                 }
             )
     return rows

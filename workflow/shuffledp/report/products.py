@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp import accountants
 from shuffledp.accountants.systems import answer
 from shuffledp.config import Curve, Settings
 from shuffledp.provenance import Product
@@ -44,11 +43,12 @@ def _bracketed(settings: Settings) -> list[dict[str, Any]]:
     for figure in settings.bounds:
         groups: dict[Any, list[Curve]] = {}
         for curve in figure.curves:
-            entry = accountants.get(curve.accountant)
+            entry = curve.entry
             if entry.scope == "epsilon" and entry.kind != "estimate" and answer(curve.variable) == "epsilon":
-                groups.setdefault((curve.panel, entry.system.words, curve.fixed), []).append(curve)
+                words = ": ".join([entry.system.words, *(entry.needs if curve.randomizer else ())])
+                groups.setdefault((curve.panel, words, curve.fixed), []).append(curve)
         for (panel, words, fixed), curves in groups.items():
-            if {accountants.get(curve.accountant).kind for curve in curves} == {"lower", "upper"}:
+            if {curve.entry.kind for curve in curves} == {"lower", "upper"}:
                 found.append(
                     {
                         "figure": f"{figure.paper}, {figure.name}, {panel}",
@@ -56,13 +56,10 @@ def _bracketed(settings: Settings) -> list[dict[str, Any]]:
                         "setting": ", ".join(f"{key} = {value:g}" for key, value in fixed),
                         "variable": curves[0].variable,
                         "curves": [
-                            [
-                                accountants.get(curve.accountant).kind,
-                                curve.accountant,
-                                f"{curve.stem(settings.results)}.csv",
-                            ]
+                            [curve.entry.kind, curve.accountant, f"{curve.stem(settings.results)}.csv"]
                             for curve in curves
                         ],
+                        "needs": {curve.accountant: ", ".join(curve.entry.needs) for curve in curves},
                     }
                 )
     return found
