@@ -65,7 +65,8 @@ def test_a_caption_says_what_is_drawn(template, shipped_figure):
     for choice in shipped_figure.settings["choices"]:
         assert choice in text
     for curve in shipped_figure.curves:
-        line = next(line for line in text.split("\n") if line.startswith(f"- Panel {curve.panel}: "))
+        start = (f"- Panel {curve.panel}: ", f"- Panel {curve.panel}, ")
+        line = next(line for line in text.split("\n") if line.startswith(start))
         first, last = short(curve.values[0]), short(curve.values[-1])
         points = f"{len(curve.values)} points from {first} to {last}"
         assert f"{answer(curve.variable)} against {curve.variable}, {points}" in line

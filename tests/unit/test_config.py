@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from shuffledp import accountants, config, schema
+from shuffledp import config, schema
 
 BASE = """\
 paths: {results: results, figures: figures, readme: README.md}
@@ -120,7 +120,7 @@ def test_shipped_configurations_resolve(root, files):
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
         *(("balle2020", name) for name in ("fig1", "fig2")),
         *(("liew2022", name) for name in ("accounting", "distributed")),
-        *(("beyond", name) for name in ("gap", "windows", "shuffled_gaussian")),
+        *(("beyond", name) for name in ("gap", "randomizers", "windows", "shuffled_gaussian")),
     ]
     assert [(figure.paper, figure.name) for figure in settings.quantities] == [
         ("balle2020", name) for name in ("fig3", "fig4", "loads")
@@ -275,7 +275,7 @@ MISTAKES = {
         "did you mean 'color'",
     ),
     "misspelt key at the top": ("bounds:", "bound:", "bound", "did you mean 'bounds'"),
-    "key like no other": ("rounds: 1e3", "zzz: 1e3", f"{PANEL_B}.zzz", "known are x, n, k"),
+    "key like no other": ("rounds: 1e3", "zzz: 1e3", f"{PANEL_B}.zzz", "known are title, x, n"),
     "n of a word": ("n: 1e6", "n: many", f"{PANEL_A}.n", "'many' is not of type 'integer'"),
     "n not whole": ("n: 1e6", "n: 10.5", f"{PANEL_A}.n", "10.5 is not of type 'integer'"),
     "n of true": ("n: 1e6", "n: true", f"{PANEL_A}.n", "True is not of type 'integer'"),

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from shuffledp import accountants, config, ledger, tables
+from shuffledp import config, ledger, tables
 from shuffledp.accountants.systems import answer
 from shuffledp.ledger.readme import with_ledger
 
