@@ -305,6 +305,16 @@ def test_blocks_of_clones_spread_outward(absent):
     assert (found["upper"] > found["exact"] * (1 + 1e-3)).all()
 
 
+def test_blocks_of_clones_keep_what_differs_within_them():
+    """The mean square of the tilts is convex in density and tilt together, however many coins there are."""
+    found = {}
+    for bound, width in (("lower", 0.02), ("exact", 0.0), ("upper", 0.02)):
+        pair = joint_pair(absent=2e5, k=10**5, eps0=1.0, bound=bound, relative_width=width)
+        found[bound] = float(pair.weights @ pair.tilts**2)
+    assert found["lower"] < found["exact"] * (1 - 1e-8)
+    assert found["upper"] > found["exact"] * (1 + 1e-8)
+
+
 @pytest.mark.parametrize("absent", [0, 10**5])
 def test_four_kinds_are_rounded_outward(monkeypatch, absent):
     """Without plain and heavy reports they are the clones, of which the truth lists every number."""

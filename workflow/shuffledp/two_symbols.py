@@ -114,9 +114,10 @@ class TwoSymbols:
         loss = np.where(sign > 0, np.logaddexp(0.0, log_u), np.where(log_u > math.log(0.5), far, below))
         return np.exp(log_mass), loss
 
-    def loss_errors(self) -> FloatArray:
+    def loss_errors(self, loss: FloatArray) -> FloatArray:
         """Return bounds on the rounding errors of the losses."""
         m, _, _, _ = self.terms
-        # u comes from its logarithm, and its zero from the mean of m
-        size = np.exp(self.log_slope) * np.maximum(m, self.mean)
-        return 4 * numerics.EPSILON * (8 + abs(self.log_slope) + abs(math.log(self.k))) * size
+        # u comes from its logarithm and the distance of m to its mean, or 1 + u from logarithms of its own
+        size = np.exp(self.log_slope - np.maximum(loss, math.log(0.5))) * np.maximum(m, self.mean)
+        relative = 8 + abs(self.log_slope) + abs(math.log(self.k))
+        return 4 * numerics.EPSILON * (relative * size + 4 * np.abs(loss))

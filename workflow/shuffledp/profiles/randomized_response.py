@@ -86,7 +86,8 @@ def randomized_response_lower(
         two = TwoSymbols(n, k, eps0)
         mass, loss = two.losses()
         # so that next to the largest loss nothing is taken for a gap that is not there
-        least, most = loss - two.loss_errors(), loss + two.loss_errors()
+        errors = two.loss_errors(loss)
+        least, most = loss - errors, loss + errors
         forward = [mass @ (np.exp(least) * -np.expm1(np.minimum(one - least, 0.0))) for one in flat]
         reverse = [mass @ -np.expm1(np.minimum(one + most, 0.0)) for one in flat]
         value = np.maximum(forward, reverse)
