@@ -501,9 +501,10 @@ def reproduce(
         typer.Option("--config", metavar="FILE", help="Configuration, each laid over those before it."),
     ] = None,
 ) -> None:
-    """Train the first epochs of recorded runs again, on one CPU core, and compare them with their tables.
+    """Train recorded runs again and compare.
 
-    Another kind of processor may give other last digits. Exits with 1 if a value differs.
+    The first epochs are trained, on one CPU core, and their rows compared with the tables. Another kind of
+    processor may give other last digits. Exits with 1 if a value differs.
     """
     wanted, rows = _seeds(seed, seeds), _count("--epochs", epochs, at_least=1)
     extras.need("yaml", "jsonschema", "torch", extra="training")
@@ -537,7 +538,7 @@ def tune(
         typer.Option("--config", metavar="FILE", help="Configuration, each laid over those before it."),
     ] = None,
 ) -> None:
-    """Try an experiment's learning rates on held-out training images.
+    """Try an experiment's learning rates on held-out images.
 
     Writes tuning/<experiment>.csv among the results, and a record beside it. Nothing is chosen: write the
     best into the configuration.
