@@ -1,5 +1,6 @@
 """Values that no axis can show stop no figure: the others are drawn, and these marked and counted."""
 
+import io
 import logging
 import warnings
 
@@ -14,7 +15,6 @@ from shuffledp.figures.frontier import draw_frontier
 from shuffledp.figures.progress import draw_progress
 from shuffledp.figures.quantities import draw_quantities
 from shuffledp.figures.simulation import draw_simulation
-from shuffledp.figures.style import save
 from shuffledp.frontier import Cell, frontier
 from shuffledp.profiles import shuffled_gaussian
 
@@ -124,11 +124,11 @@ LINEAR_ZERO = ("accuracy", "progress")  # where a zero is a point like any other
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("figure", FIGURES)
-def test_a_figure_is_drawn_whatever_is_in_its_tables(figure, values, tmp_path, caplog):
+def test_a_figure_is_drawn_whatever_is_in_its_tables(figure, values, caplog):
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING, "shuffledp"):
         warnings.simplefilter("error")
         drawn = FIGURES[figure](values)
-        save(drawn, pdf=tmp_path / "f.pdf", png=tmp_path / "f.png")
+        drawn.savefig(io.BytesIO(), format="png", dpi=20)
     if figure == "frontier" and np.isfinite(values).any():
         return  # what is not finite is no point of a frontier
     told = "\n".join(caplog.messages)
@@ -139,8 +139,6 @@ def test_a_figure_is_drawn_whatever_is_in_its_tables(figure, values, tmp_path, c
         "zero": not linear and 0.0 in values,
         "negative": not linear and -1.0 in values,
     }
-    if figure == "frontier":  # the most accurate of its points stands for all
-        missing = {reason: bool(there) for reason, there in missing.items()}
     notes = " ".join(text.get_text() for axis in drawn.axes for text in axis.texts)
     for reason, there in missing.items():
         if there:

@@ -1,5 +1,7 @@
 """Jobs: an error becomes one line and exit status 1, its trace goes to the log; a success leaves a record."""
 
+import contextlib
+import logging
 import os
 from pathlib import Path
 
@@ -46,6 +48,21 @@ def test_a_success_is_silent_and_replaces_the_log(tmp_path, capsys):
         pass
     assert log.read_text() == "done\n"
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_warning_of_the_library_is_on_standard_error_and_in_the_log(tmp_path, capsys, fails):
+    log, library = tmp_path / "rule.log", logging.getLogger("shuffledp.figures.left_out")
+    with contextlib.suppress(SystemExit), jobs.logged(log):
+        library.warning("%d points are not drawn", 3)
+        library.debug("of no interest")
+        if fails:
+            raise ValueError("no more")
+    told = "warning: 3 points are not drawn\n"
+    assert capsys.readouterr().err.startswith(told)
+    assert log.read_text().startswith(told + ("Traceback" if fails else "done\n"))
+    library.warning("after the job")
+    assert "after the job" not in log.read_text()
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
