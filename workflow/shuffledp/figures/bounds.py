@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
@@ -159,6 +160,10 @@ def _draw_panel(
             label=look["label"],
         )
     panel.finish()
+    if variable == "eps0":  # a range of few decades, whose powers of ten would be one label or two
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
     drawn = np.concatenate([line.get_ydata() for line in axis.get_lines()])
     if drawn.size and drawn.max() < _DECADE * drawn.min():
         axis.set_yscale("linear")
