@@ -184,4 +184,4 @@ def test_variables_out_of_range():
         accountants.epsilon("check-in-pld", n=200, k=20, eps0=1.0, rounds=5, delta=DELTA)
     with pytest.raises(ValueError, match="'clones-pld' is for subsampled-shuffle with ldp: rounds"):
         accountants.epsilon("clones-pld", **setting)
-    assert systems.get("shuffled-check-in", "ldp").default == "check-in-pld"
+    assert systems.get("shuffled-check-in", "ldp").default == "check-in-joint-pld"

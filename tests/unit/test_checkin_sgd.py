@@ -17,7 +17,7 @@ from torch.nn import functional  # noqa: E402
 from shuffledp import protocols  # noqa: E402
 from shuffledp.randomizers import registry  # noqa: E402
 from shuffledp.randomizers.clt import GaussianLimit  # noqa: E402
-from shuffledp.training import runs, schedule  # noqa: E402
+from shuffledp.training import loop, runs, schedule  # noqa: E402
 from shuffledp.training.checkin_sgd import CheckInSgd  # noqa: E402
 from shuffledp.training.cldp_sgd import CldpSgd, DivergenceError  # noqa: E402
 from shuffledp.training.experiment import Experiment  # noqa: E402
@@ -277,7 +277,7 @@ def test_the_algorithms_of_liew2022(changes, tmp_path):
     assert whole[-1]["messages"] == pytest.approx(setting.n * setting.rate * setting.rounds, rel=0.3)
     resumed = stopped_and_taken_up(setting, loaded, tmp_path / "run.pt")
     kept = [name for name in whole[0] if name != "seconds"]
-    assert set(runs.COUNTS) < set(kept)
+    assert set(loop.COUNTS) < set(kept)
     assert [[row[key] for key in kept] for row in resumed] == [[row[key] for key in kept] for row in whole]
 
 
