@@ -33,6 +33,7 @@ def panel(*curves):
     return {
         **{"figure": "paper, fig, a", "system": "who", "setting": "n = 10", "variable": "rounds"},
         "curves": curves,
+        "needs": {name: ", ".join(accountants.get(name).needs) for _, name, _ in curves},
     }
 
 
@@ -76,7 +77,16 @@ def test_panels_with_both_sides_are_in_the_table(root):
     assert {entry["figure"].rpartition(", ")[2] for entry in mine} <= along_epsilon
     assert len(mine) >= 5
     for entry in panels:
-        chosen = [accountants.get(name) for _, name, _ in entry["curves"]]
+        own = next(
+            figure
+            for figure in settings.bounds
+            if entry["figure"].startswith(f"{figure.paper}, {figure.name}, ")
+        )
+        by_name = {curve.accountant: curve.entry for curve in own.curves}
+        chosen = [by_name[name] for _, name, _ in entry["curves"]]
+        assert entry["needs"] == {one.name: ", ".join(one.needs) for one in chosen}
+        of_one = {curve.randomizer[1:] for curve in own.curves if curve.accountant in entry["needs"]}
+        assert len(of_one) == 1, "bounds of one randomiser, or of every one"
         assert {one.kind for one in chosen} == {"lower", "upper"}
         assert len({(one.protocol, one.mechanism) for one in chosen}) == 1
         assert {one.scope for one in chosen} == {"epsilon"}, "not a bound on what one accounting reports"
