@@ -10,6 +10,7 @@ import pytest
 
 from shuffledp import accountants
 from shuffledp.accountants import blankets, systems
+from shuffledp.accountants.sweep import sweep
 from shuffledp.profiles import attacks, four_kinds, named_randomizers
 from shuffledp.profiles.named_randomizers import named
 from shuffledp.randomizers import registry
@@ -253,6 +254,43 @@ def test_another_accountant_for_a_randomiser():
     both = accountants.epsilon("blanket-pld", **krr)
     assert both == pytest.approx(accountants.epsilon(**krr), rel=1e-9)
     assert accountants.epsilon("tv-pld", **krr) >= both * (1 - 1e-4)
+
+
+def test_a_curve_of_a_randomiser_derives_its_numbers_at_each_eps0():
+    setting = {"n": 500.0, "k": 50.0, "rounds": 10.0, "delta": 1e-6}
+    given = {"randomizer": "privunit", "dimension": 64}
+    for kind in ("lower", "upper"):
+        entry = accountants.named.accountant(f"own-{kind}", kind=kind, **given)
+        found = sweep(entry, variable="eps0", values=[0.5, 3.0], fixed=setting)["epsilon"]
+        brackets = [accountants.bracket(**{**setting, "eps0": eps0}, **given) for eps0 in (0.5, 3.0)]
+        assert found == pytest.approx([getattr(one, kind) for one in brackets], rel=1e-12)
+        assert (entry.name, entry.kind) == (f"own-{kind}", kind)
+
+
+def test_without_a_randomiser_an_accountant_is_that_of_the_registry():
+    assert accountants.named.accountant("clones-pld") is accountants.get("clones-pld")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"randomizer": "krr"}, "needs categories"),
+        ({"randomizer": "krr", "categories": 1}, "categories"),
+        ({"randomizer": "kr", "categories": 3}, "did you mean 'krr'"),
+        ({"randomizer": "oue", "kind": "estimate"}, "kind"),
+        ({"randomizer": "oue", "protocol": "fixed-window"}, "protocol"),
+    ],
+    ids=str,
+)
+def test_a_curve_of_a_randomiser_needs_what_the_randomiser_needs(given, says):
+    with pytest.raises(ValueError, match=says):
+        accountants.named.accountant("own", **given)
+
+
+def test_a_frequency_at_which_the_law_of_the_others_cancels_is_no_fault():
+    setting = {**MNIST, "eps0": 0.33311806403569183}
+    found = accountants.bracket(**setting, randomizer="hemisphere")
+    assert 0.9 * found.upper < found.lower < found.upper
 
 
 def test_a_training_knows_its_randomiser():

@@ -190,7 +190,9 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
                 if mass > 0:
                     rise += mass * np.expm1(1j * omega * (value - own))
             with np.errstate(divide="ignore"):
-                log_power += count * np.log1p(rise)
+                logs = np.log1p(rise)
+            # part by part: where a law cancels, the product of -inf with a complex number is none
+            log_power += count * logs.real + 1j * (count * logs.imag)
         mean, spread = shape(theta)
         middle = round(mean)  # the whole number next to the mean, at which log_power is centred
         near = np.fft.fftshift(fft.irfft(np.exp(log_power.conj() + 1j * omega * (middle - mean)), length))
