@@ -461,3 +461,11 @@ def test_federated_training(ends, verdict, reason):
     found = CLAIMS["L4"].decide(histories("L4", {name: [end] for name, end in zip(names, ends, strict=True)}))
     assert found.verdict == verdict
     assert reason in found.reason
+
+
+def test_the_kinds_of_accountants_are_those_of_the_registry():
+    from shuffledp import accountants
+    from shuffledp.ledger import liew2022
+
+    kinds = {name: accountants.get(name).kind for name in liew2022._ACCOUNTANTS}
+    assert kinds == liew2022._ACCOUNTANTS
