@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from shuffledp import accountants, simulation
-from shuffledp.accountants import named, registry
+from shuffledp.accountants import named, registry, systems
 from shuffledp.accountants.systems import System, answer, variables
 from shuffledp.checkin import quantities
 from shuffledp.provenance import Product
@@ -606,6 +606,11 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
         place = ["sweep", "curves", str(index)]
         _check_accountant(accountant, True, styles, place, files)
         _check_system(accountant, cells[0], _where(place, files))
+        if accountants.get(accountant).mechanism != systems.MAIN[1]:
+            raise ValueError(
+                f"configuration: sweep.curves must be bounds by eps0 alone, which serve all randomisers, got "
+                f"{accountant!r}; leave it out (at {_where(place, files)})"
+            )
     curves = [
         Curve(
             FOLDER,
@@ -613,12 +618,11 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
             accountant,
             "rounds",
             tuple(float(epoch * cell.rounds_per_epoch) for epoch in range(1, cell.total_epochs + 1)),
-            tuple((key, float(value)) for key, value in accounted.items()),
+            tuple((key, float(value)) for key, value in cell.accounting[systems.MAIN].items()),
             True,
         )
-        # accounting is the same for all randomisers, and of one system
+        # accounting by eps0 alone is the same for all randomisers
         for cell in {(cell.eps0, cell.k): cell for cell in cells}.values()
-        for accounted in cell.accounting.values()
         for accountant in setting["curves"]
     ]
     looks = _looks(setting["curves"], styles)

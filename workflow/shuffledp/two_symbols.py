@@ -9,7 +9,7 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
 
-_LISTED = 2**17  # numbers of ones that are looked at one by one
+_LISTED = 2**19  # numbers of ones that are looked at one by one
 
 # of numbers of ones m, or cells of them: mean m, log of the probability, log |u(m)| and sign of u(m)
 Terms = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -19,7 +19,7 @@ class TwoSymbols:
     """The number of ones m ~ Bin(k, p) among k reports of 0, and the likelihood ratio 1 + u(m) of one
     client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k.
 
-    From k of some 1e8 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
+    From k of some 1e9 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
 
     def __init__(self, n: int, k: int, eps0: float) -> None:
         self.k, self.eps0, self.gamma = k, eps0, k / n
