@@ -169,6 +169,25 @@ def test_along_epsilon_delta_is_drawn_on_a_linear_axis():
     assert "delta" not in settings_in(axis.get_title())
 
 
+def test_a_strip_may_have_every_curve_relative_to_one():
+    panels = {"a": {"one": curve(epsilon=[2, 4, 8]), "other": curve(epsilon=[1, 3, 2])}}
+    figure = draw_bounds(panels, variables={"a": "rounds"}, styles=STYLES, relative="one")
+    axis, strip = panel_axes(figure)
+    assert len(axis.lines) == 2
+    (line,) = strip.lines
+    assert line.get_ydata() == pytest.approx([0.5, 0.75, 0.25])
+    assert line.get_color() == STYLES["other"]["color"]
+
+
+def test_a_ratio_is_to_the_largest_of_the_others():
+    tables = {"one": [2, 4, 8], "other": [1, 3, 2], "third": [2, 1, 4]}
+    panels = {"a": {name: curve(epsilon=values) for name, values in tables.items()}}
+    styles = {**STYLES, "third": STYLES["one"]}
+    figure = draw_bounds(panels, variables={"a": "rounds"}, styles=styles, ratio=tuple(tables))
+    _, strip = panel_axes(figure)
+    assert strip.lines[0].get_ydata() == pytest.approx([1, 4 / 3, 2])
+
+
 def test_points_of_epsilon_zero_are_left_out():
     table = curve(epsilon=np.array([0.0, 0.3, 1.0]))
     figure = draw_bounds({"a": {"one": table, "other": curve()}}, variables={"a": "rounds"}, styles=STYLES)

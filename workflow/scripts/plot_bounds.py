@@ -10,6 +10,11 @@ with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
     variables = {name: panel["variable"] for name, panel in asked["panels"].items()}
     titles = {name: panel["title"] for name, panel in asked["panels"].items()}
     figure = draw_bounds(
-        panels, variables=variables, styles=asked["styles"], titles=titles, ratio=asked["ratio"]
+        panels,
+        variables=variables,
+        styles=asked["styles"],
+        titles=titles,
+        ratio=asked["ratio"],
+        relative=asked["relative"],
     )
     save(figure, pdf=snakemake.output.pdf, png=snakemake.output.png)

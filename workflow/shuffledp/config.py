@@ -763,7 +763,12 @@ def _figure(
     at = ["bounds", paper, name]
     undrawn = figure.setdefault("undrawn", [])
     figure.setdefault("choices", [])
-    ratio = figure.setdefault("ratio", None)
+    ratio, relative = figure.setdefault("ratio", None), figure.setdefault("relative", None)
+    if ratio and relative:
+        raise ValueError(
+            f"configuration: ratio and relative share the strip under a panel; remove one "
+            f"(at {_where([*at, 'relative'], files)})"
+        )
     curves: list[Curve] = []
     for label, panel in figure["panels"].items():
         here = [*at, "panels", label]
@@ -790,6 +795,11 @@ def _figure(
             raise ValueError(
                 f"configuration: ratio must name curves of each panel, got {', '.join(ratio)} "
                 f"(at {_where([*at, 'ratio'], files)})"
+            )
+        if relative and relative not in drawn:
+            raise ValueError(
+                f"configuration: relative must name a curve of each panel, got {relative!r} "
+                f"(at {_where([*at, 'relative'], files)})"
             )
         wanted = [(curve, place) for curve in drawn]
         wanted += [(curve, [*at, "undrawn"]) for curve in undrawn]

@@ -71,6 +71,7 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
 
 _COLUMNS = 3  # panels in a row, at most
 _ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
+_RATIO, _RELATIVE = 0.75, 1.2  # inches, of a strip
 _DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
@@ -81,6 +82,7 @@ def draw_bounds(
     styles: Mapping[str, Mapping[str, Any]],
     titles: Mapping[str, str] | None = None,
     ratio: Sequence[str] | None = None,
+    relative: str | None = None,
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
 
@@ -93,6 +95,7 @@ def draw_bounds(
         titles: by panel, words above its setting; none if empty.
         ratio: accountants; that of the first over the largest of the others is drawn in a strip under each
             panel.
+        relative: an accountant; the ratio of every other curve to its is drawn there instead.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points
@@ -102,18 +105,19 @@ def draw_bounds(
     columns = 2 if len(panels) == 4 else min(len(panels), _COLUMNS)
     width = max(PANEL_WIDTH * columns, NARROWEST)
     rows = -(-len(panels) // columns)
-    heights = [3, 1] * rows if ratio else [1] * rows
+    strip = _RATIO if ratio else _RELATIVE if relative else 0.0
+    heights = [PANEL_HEIGHT, strip] * rows if strip else [1] * rows
     with style():
         drawn = {accountant for curves in panels.values() for accountant in curves}
         legend_columns = 2 if columns == _COLUMNS else 1
         legend_rows = -(-len(drawn) // legend_columns)
-        height = rows * (PANEL_HEIGHT + (0.75 if ratio else 0.0)) + 0.15 + LEGEND_ROW * legend_rows
+        height = rows * (PANEL_HEIGHT + strip) + 0.15 + LEGEND_ROW * legend_rows
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
         axes = []
         for index, (name, curves) in enumerate(panels.items()):
             row, column = divmod(index, columns)
-            axis = figure.add_subplot(grid[row * (2 if ratio else 1), column])
+            axis = figure.add_subplot(grid[row * (2 if strip else 1), column])
             axes.append(axis)
             variable = variables[name]
             _draw_panel(axis, name, curves, variable, styles)
@@ -121,14 +125,17 @@ def draw_bounds(
             words = (titles or {}).get(name, "")
             axis.set_title(label + (f"{words}\n" if words else "") + _setting(curves.values(), variable))
             lowest = axis
-            if ratio:
+            if strip:
                 lowest = figure.add_subplot(grid[row * 2 + 1, column], sharex=axis)
-                _draw_ratio(lowest, name, curves, variable, ratio)
+                if ratio:
+                    _draw_ratio(lowest, name, curves, variable, ratio)
+                else:
+                    _draw_relative(lowest, name, curves, variable, styles, relative)
                 axis.tick_params(labelbottom=False)
             lowest.set_xlabel(_NAMES[variable])
             if column == 0:
                 axis.set_ylabel(_NAMES[answer(variable)])
-                if ratio:
+                if strip:
                     lowest.set_ylabel("ratio")
         entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}
         figure.legend(
@@ -160,13 +167,37 @@ def _draw_panel(
             label=look["label"],
         )
     panel.finish()
-    if variable == "eps0":  # a range of few decades, whose powers of ten would be one label or two
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.xaxis.set_minor_formatter(NullFormatter())
     drawn = np.concatenate([line.get_ydata() for line in axis.get_lines()])
     if drawn.size and drawn.max() < _DECADE * drawn.min():
         axis.set_yscale("linear")
+    _plain_ticks(axis, variable)
+
+
+def _plain_ticks(axis: Axes, variable: str) -> None:
+    """Label an axis of eps0 at 1, 2 and 5: of its few decades powers of ten would be one label or two."""
+    if variable == "eps0":
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _draw_relative(
+    axis: Axes,
+    name: str,
+    curves: Mapping[str, pd.DataFrame],
+    variable: str,
+    styles: Mapping[str, Mapping[str, Any]],
+    relative: str,
+) -> None:
+    column = answer(variable)
+    panel = Panel(axis, f"{name}, ratio", log_x=variable != "epsilon", log_y=False)
+    for accountant, table in curves.items():
+        if accountant != relative:
+            look, over = styles[accountant], table[column] / curves[relative][column]
+            shown = panel.keep(f"{accountant} over {relative}", table[variable], over, color=look["color"])
+            axis.plot(table[variable][shown], over[shown], color=look["color"], linestyle=LINES[look["line"]])
+    panel.finish()
+    _plain_ticks(axis, variable)
 
 
 def _draw_ratio(
@@ -179,6 +210,7 @@ def _draw_ratio(
     shown = panel.keep(" over ".join(ratio), upper[variable], over, color="#444444")
     axis.plot(upper[variable][shown], over[shown], color="#444444")
     panel.finish()
+    _plain_ticks(axis, variable)
     values = axis.get_lines()[0].get_ydata().tolist()
     highest = max(values, default=1.0)
     axis.set_ylim(min([1.0, *values]), highest + (0.2 * abs(highest - 1) or _ABOVE_ONE))

@@ -67,6 +67,7 @@ def bounds(settings: Settings, figure: Figure) -> Product:
             "order": list(panels),
             "styles": figure.settings["styles"],
             "ratio": figure.settings["ratio"],
+            "relative": figure.settings["relative"],
         },
         inputs=tuple(paths.values()),
     )
