@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all train resume test test-slurm test-crash lint bench report clean
+.PHONY: help figures all train resume test test-slow test-slurm test-crash lint bench report clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -50,6 +50,9 @@ resume: $(VENV)/.with-figures ## After a crash: the command that was cut off aga
 
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
 	$(BIN)/python -m pytest --numprocesses auto
+
+test-slow: $(VENV)/.with-test ## Run the tests that are marked slow, which `make test` leaves out
+	$(BIN)/python -m pytest --numprocesses auto -m slow
 
 test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; a quarter of an hour)
 	SHUFFLEDP_TEST_SLURM=$${SHUFFLEDP_TEST_SLURM:-all} $(BIN)/python -m pytest tests/workflow/test_slurm.py
