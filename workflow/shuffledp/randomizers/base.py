@@ -1,25 +1,31 @@
 """What the local randomisers have in common, on torch.
 
-Single messages are computed in float64 and rounded once, so that their low bits tell hardly more than their
-law does. What remains: a float64 uniform has 53 digits and a normal is made from such, so an adversary who
-sees every bit of a message can still tell inputs apart now and then (Mironov, 2012, for noise of any kind).
-Sampling in floating point is no proof against that adversary; the guarantees are those of the exact laws.
+Single messages are computed in float64. Where they depend on the input in more than a bit they are rounded to
+a grid, some 2^-24 of their typical entry, before they are given the type of the input: their low bits then
+tell hardly more than their law does, and messages of float64 have no more digits than those of float32. What
+remains: a float64 uniform has 53 digits and a normal is made from such, so some 2^29 draws share a point of
+the grid, and in the tails, where fewer do, an adversary who sees every bit of a message can still tell inputs
+apart now and then (Mironov, 2012, for noise of any kind). Sampling in floating point is no proof against that
+adversary; the guarantees are those of the exact laws.
 
-Sums (``add``) simulate what a server adds up. No single message leaves them, so they are computed in the
-precision of the input.
+Sums (``add``) are a simulation of what the server sums, of the same law as ``randomize`` to the rounding of
+the input's type. No single message leaves them, so they are computed in that type.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
+
+from shuffledp.randomizers import precision
+
+_DIGITS = 24  # binary, of the grid of messages: those of float32
+# Clipped rows may be longer than the ball by the rounding of float32 sums; anything longer was not clipped.
+ROUNDING = 1e-5
 
 
 class NotFiniteError(ValueError):
@@ -27,6 +33,7 @@ class NotFiniteError(ValueError):
 
     Attributes:
         row: whose, counted from 0.
+        value: the first such entry.
     """
 
     def __init__(self, row: int, value: float) -> None:
@@ -35,6 +42,7 @@ class NotFiniteError(ValueError):
             "clip the gradients earlier"
         )
         self.row = row
+        self.value = value
 
 
 def refuse_not_finite(x: Tensor) -> None:
@@ -51,33 +59,6 @@ def refuse_not_finite(x: Tensor) -> None:
     if rows.numel():
         row = int(rows[0])
         raise NotFiniteError(row, float(x.reshape(x.shape[0], -1)[row][wrong[row]][0]))
-
-
-@contextlib.contextmanager
-def full_products() -> Iterator[None]:
-    """Compute float32 products on a GPU with all their digits, whatever the caller allows, and restore that.
-
-    With the ten bits of TF32 a message would not be that of its input, nor a norm the one that is clipped.
-    """
-    settings = torch.backends.cuda.matmul
-    name, full = ("fp32_precision", "ieee") if hasattr(settings, "fp32_precision") else ("allow_tf32", False)
-    before = getattr(settings, name)
-    setattr(settings, name, full)
-    try:
-        yield
-    finally:
-        setattr(settings, name, before)
-
-
-def _in_full(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that computes its products with all their digits."""
-
-    @functools.wraps(method)
-    def wrapped(*arguments: Any, **named: Any) -> Any:
-        with full_products():
-            return method(*arguments, **named)
-
-    return wrapped
 
 
 def uniform(count: int, *, generator: torch.Generator) -> Tensor:
@@ -109,7 +90,11 @@ def against(value: Tensor, least: float) -> Tensor:
 
     Returns:
         (1 - |value|/c)/2 with c = (e^eps0 + 1)/(e^eps0 - 1), without the cancellation at |value| = 1.
+
+    Raises:
+        NotFiniteError: a value is not finite.
     """
+    refuse_not_finite(value)
     size = value.abs()
     return 0.5 * (1.0 - size) + size * least
 
@@ -118,40 +103,10 @@ def randomized_signs(value: Tensor, least: float, *, generator: torch.Generator)
     """Return bits +-1 (float64) whose mean is ``value``/c; arguments as for ``against``.
 
     Raises:
-        NotFiniteError: a value is not a number.
+        NotFiniteError: a value is not finite.
     """
-    refuse_not_finite(value)
     wrong = rare(against(value, least), count=value.shape[0], generator=generator)
     return 1.0 - 2.0 * (wrong != (value < 0)).to(torch.float64)
-
-
-def with_direction(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return vectors that all have a direction, the lengths of ``x``, and their own lengths, which divide.
-
-    Rows of ``x`` that have no direction get the first unit vector: for input 0 a randomiser takes either sign
-    of it equally often, so any will do.
-
-    Args:
-        x: of shape (clients, d), finite.
-
-    Returns:
-        The vectors, of the shape of ``x``, and two float64 tensors of shape (clients,).
-
-    Raises:
-        NotFiniteError: a row is not finite.
-    """
-    length = torch.linalg.vector_norm(x, dim=1).to(torch.float64)
-    if not bool(torch.isfinite(length).all()):
-        refuse_not_finite(x)
-        # squares overflow, the vector does not
-        length = torch.linalg.vector_norm(x.to(torch.float64), dim=1)
-    flat = length == 0
-    if not bool(flat.any()):
-        return x, length, length
-    x = x.clone()
-    x[flat] = 0.0
-    x[flat, 0] = 1.0
-    return x, length, length + flat
 
 
 def directions(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -161,14 +116,48 @@ def directions(x: Tensor) -> tuple[Tensor, Tensor]:
         x: float64 of shape (clients, d); rows of 0 get the first unit vector.
 
     Returns:
-        Of shapes (clients, d) and (clients,); a length beyond the largest double is infinite.
+        Of shapes (clients, d) and (clients,); a length beyond the largest double counts as that.
     """
     largest = x.abs().amax(1, keepdim=True)
     # scaled by its largest entry, no square over- or underflows
     scaled = x / torch.where(largest > 0, largest, 1.0)
     scaled[largest.squeeze(1) == 0, 0] = 1.0
     length = torch.linalg.vector_norm(scaled, dim=1, keepdim=True)
-    return scaled / length, (largest * length).squeeze(1)
+    return scaled / length, (largest * length).squeeze(1).clamp_(max=torch.finfo(x.dtype).max)
+
+
+def with_direction(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return vectors that all have a direction, the lengths of ``x``, and their own lengths, which divide.
+
+    Rows of ``x`` that have no direction get the first unit vector: for input 0 a randomiser takes either sign
+    of it equally often, so any will do. Rows whose squares over- or underflow get their unit vector.
+
+    Args:
+        x: of shape (clients, d), finite.
+
+    Returns:
+        The vectors, of the shape of ``x``, and two float64 tensors of shape (clients,).
+    """
+    limits = torch.finfo(x.dtype)
+    length = torch.linalg.vector_norm(x, dim=1).to(torch.float64)
+    divides = (length >= (limits.tiny / limits.eps) ** 0.5) & (length <= limits.max**0.5)
+    if bool(divides.all()):
+        return x, length, length
+    odd = ~divides
+    unit, length[odd] = directions(x[odd].to(torch.float64))
+    x = x.clone()
+    x[odd] = unit.to(x.dtype)
+    return x, length, torch.where(odd, 1.0, length)
+
+
+def on_grid(directions: Tensor) -> Tensor:
+    """Round vectors of about unit length, float64 of shape (clients, d), to a grid with some 24
+    binary digits for the typical entry of a unit vector, 1/sqrt(d).
+
+    Small entries would have digits of their own, which tell how a vector was computed, and so from what.
+    """
+    steps = 2.0 ** (_DIGITS + math.floor(math.log2(directions.shape[1]) / 2))
+    return (directions * steps).round_() / steps
 
 
 class Randomizer(ABC):
@@ -198,66 +187,123 @@ class Randomizer(ABC):
     def bits(self) -> int:
         """Bits that one message takes."""
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        """Let the methods of a randomiser compute their products in full."""
-        super().__init_subclass__(**given)
-        for name in ("add", "messages"):
-            if name in vars(cls):
-                setattr(cls, name, _in_full(vars(cls)[name]))
-
     def randomize(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """Return what the server decodes from each client's message.
 
         Args:
-            x: of shape (clients, d), float32 or float64, each row in the ball. Any finite row is as private,
-                but the mean of a longer one is not ``x``.
+            x: of shape (clients, d), float32 or float64, each row in the ball. A longer row
+                counts as ``clip_`` would make it.
             generator: source of all randomness, on the device of ``x``.
 
         Returns:
-            Same shape, type and device; one independent draw a row, with mean ``x``, computed in float64 and
-            rounded once.
+            Same shape, type and device; one independent draw a row, with mean ``x``, computed in float64.
 
         Raises:
+            TypeError: ``x`` is neither float32 nor float64.
+            ValueError: ``x`` is of another shape.
             NotFiniteError: a row is not finite.
         """
-        refuse_not_finite(x)
-        return self.messages(x.to(torch.float64), generator=generator).to(x.dtype)
+        self._check(x)
+        with precision.full():
+            inside = self._clipped(x.to(torch.float64), self.radius)
+            return self.messages(inside, generator=generator).to(x.dtype)
 
     @abstractmethod
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages in float64; arguments as for ``randomize``, ``x`` in float64 and finite."""
+        """Return decoded messages in float64, for rows in the ball in float64; see ``randomize``."""
 
-    @abstractmethod
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total`` of shape (d,).
 
         The law is that of a sum of ``randomize``, to the precision of ``x``; the draws are others.
 
+        Args:
+            total: float64, on the device of ``x``.
+            x: as for ``randomize``.
+            generator: as for ``randomize``.
+
         Raises:
+            TypeError: ``x`` is neither float32 nor float64.
+            ValueError: ``x`` is of another shape.
             NotFiniteError: a row is not finite.
         """
+        self._check(x)
+        with precision.full():
+            self.add_messages(total, self._clipped(x, self.radius * (1 + ROUNDING)), generator=generator)
+
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+        """Add the clients' decoded messages to ``total``, for finite rows in the ball; see ``add``."""
+        total += self.messages(x.to(torch.float64), generator=generator).sum(0)
 
     def lengths(self, x: Tensor) -> Tensor:
-        """Return the randomiser's norm of each row, of shape (clients,), +0 for a row of zeros."""
+        """Return the randomiser's norm of each row, of shape (clients,) and the type of ``x``.
+
+        It is +0 for a row of zeros, infinite where it or a square exceeds the largest number of that type,
+        and nan or infinite if an entry is.
+        """
         if self.norm == "linf":  # vector_norm takes twenty times as long here
             return torch.maximum(x.amax(1), -x.amin(1)).abs_()
         return torch.linalg.vector_norm(x, ord={"l1": 1, "l2": 2}[self.norm], dim=1)
 
+    @precision.full()
     def clip_(self, x: Tensor) -> Tensor:
         """Scale, in place, the rows that lie outside the ball onto its surface, and return ``x``.
+
+        Raises:
+            TypeError: ``x`` is neither float32 nor float64.
+            ValueError: ``x`` is of another shape.
+            NotFiniteError: a row is not finite; ``x`` is as it was.
+        """
+        self._check(x)
+        lengths = self.lengths(x)
+        factors = (self.radius / lengths).clamp_(max=1.0)
+        odd = self._odd(lengths)
+        if bool(odd.any()):
+            scaled = self._scaled(x, odd)
+            factors[odd] = 1.0
+            x.mul_(factors.unsqueeze(1))
+            x[odd] = scaled
+            return x
+        return x.mul_(factors.unsqueeze(1))
+
+    def _check(self, x: Tensor) -> None:
+        if x.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"x must be float32 or float64, got {x.dtype}; convert it first")
+        if x.ndim != 2 or x.shape[1] != self.dimension:
+            raise ValueError(f"x must have shape (clients, {self.dimension}), got {tuple(x.shape)}")
+
+    @staticmethod
+    def _odd(lengths: Tensor) -> Tensor:
+        """Return which lengths may be wrong since squares over- or underflow, or not be numbers."""
+        limits = torch.finfo(lengths.dtype)
+        return ~((lengths >= (limits.tiny / limits.eps) ** 0.5) & (lengths <= limits.max))
+
+    def _scaled(self, x: Tensor, rows: Tensor) -> Tensor:
+        """Return the rows so marked, of any size, scaled into the ball.
+
+        Raises:
+            NotFiniteError: one of them is not finite.
+        """
+        odd = x[rows].to(torch.float64)
+        largest = odd.abs().amax(1, keepdim=True)
+        if not bool(torch.isfinite(largest).all()):
+            refuse_not_finite(x)
+        scaled = odd / torch.where(largest > 0, largest, 1.0)
+        # at most 1 where a row lies outside the ball; a row of zeros never does
+        factors = self.radius / self.lengths(scaled).unsqueeze(1)
+        return torch.where(factors < largest, scaled * factors, odd).to(x.dtype)
+
+    def _clipped(self, x: Tensor, longest: float) -> Tensor:
+        """Return ``x``, or where rows are longer than ``longest`` or odd a copy with those clipped.
 
         Raises:
             NotFiniteError: a row is not finite.
         """
         lengths = self.lengths(x)
-        if not bool(torch.isfinite(lengths).all()):
-            refuse_not_finite(x)
-            self._clip_huge(x, ~torch.isfinite(lengths))
-            lengths = self.lengths(x)
-        return x.mul_((self.radius / lengths).clamp_(max=1.0).unsqueeze(1))
-
-    def _clip_huge(self, x: Tensor, rows: Tensor) -> None:
-        """Scale, in place, finite rows whose norm overflows onto the surface of the ball."""
-        huge = x[rows].to(torch.float64)
-        huge = huge / huge.abs().amax(1, keepdim=True)
-        x[rows] = (huge * (self.radius / self.lengths(huge)).unsqueeze(1)).to(x.dtype)
+        outside = self._odd(lengths) | (lengths.to(torch.float64) > longest)
+        if not bool(outside.any()):
+            return x
+        scaled = self._scaled(x, outside)
+        x = x.clone()
+        x[outside] = scaled
+        return x

@@ -43,11 +43,13 @@ class GaussianLimit(base.Randomizer):
         """
         raise TypeError("the Gaussian limit has sums only; use the randomiser itself for messages")
 
-    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
-        """Add a draw of the sum of the clients' messages to ``total``."""
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+        """Add a draw of the sum of the clients' messages to ``total``; see ``base.Randomizer``."""
         x, length, divisor = base.with_direction(x)
         height = self.exact.heights(length, generator=generator)
-        weight = (1 - height.square()) / (self.dimension - 1)
+        # nothing is left across a client's vector if its height rounds to 1; its share is divided by
+        least = torch.finfo(torch.float32).tiny
+        weight = ((1 - height.square()) / (self.dimension - 1)).clamp_(min=least)
         spread = float(weight.sum())
         rows = x * (weight.sqrt() / divisor).to(x.dtype).unsqueeze(1)
         # the root of spread I - rows^T rows is spread^(1/2) I + rows^T B rows

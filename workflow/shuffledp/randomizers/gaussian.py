@@ -30,14 +30,12 @@ class Gaussian(base.Randomizer):
 
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """Return decoded messages; see ``base.Randomizer.messages``."""
-        return x + torch.empty_like(x).normal_(generator=generator) * self.deviation
+        noisy = x / self.deviation + torch.empty_like(x).normal_(generator=generator)
+        return base.on_grid(noisy) * self.deviation
 
-    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``: noises are added up before they are drawn, which is
         the same law and one draw of d normals for all clients."""
-        summed = x.sum(0)
-        if not bool(torch.isfinite(summed).all()):
-            base.refuse_not_finite(x)
         noise = torch.empty_like(total).normal_(generator=generator)
-        total += summed
+        total += x.sum(0)
         total += noise * (self.deviation * x.shape[0] ** 0.5)

@@ -54,8 +54,6 @@ class L1Hadamard(base.Randomizer):
 
     def _reports(self, x: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return each client's row and bit."""
-        if not bool(torch.isfinite(x.sum())):
-            base.refuse_not_finite(x)
         outer, inner = self._factors(x.device, x.dtype)
         rows = torch.randint(self.padded, (x.shape[0],), generator=generator, device=generator.device)
         blocks = torch.nn.functional.pad(x, (0, self.padded - self.dimension))
@@ -68,15 +66,13 @@ class L1Hadamard(base.Randomizer):
 
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """Return decoded messages; see ``base.Randomizer.messages``."""
-        # beyond the ball the sums of a product could overflow; what counts is their share of the radius
-        largest = x.abs().sum(1, keepdim=True)
-        rows, signs = self._reports(x * (self.radius / largest).clamp_(max=1.0), generator)
+        rows, signs = self._reports(x, generator)
         outer, inner = self._factors(x.device, x.dtype)
         high, low = outer[rows // inner.shape[0]], inner[rows % inner.shape[0]]
         decoded = (high.unsqueeze(2) * low.unsqueeze(1)).reshape(x.shape[0], -1)[:, : self.dimension]
         return decoded * (self.scale * signs).to(x.dtype).unsqueeze(1)
 
-    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``: votes a row, and one product with H for all."""
         rows, signs = self._reports(x, generator)
         outer, inner = self._factors(x.device, x.dtype)

@@ -37,12 +37,17 @@ class L2Hemisphere(base.Randomizer):
         return 32 * self.dimension
 
     def _against(self, length: Tensor, generator: torch.Generator) -> Tensor:
+        base.refuse_not_finite(length)  # the clamp would make a number of what is infinite
         unit = (length / self.radius).clamp_(max=1.0)
         return base.rare(base.against(unit, self.least), count=length.shape[0], generator=generator)
 
     def heights(self, length: Tensor, *, generator: torch.Generator) -> Tensor:
         """Draw <V, x/|x|>, float64 of shape (clients,), given |x|: the side, then the height by its quantile
-        function."""
+        function.
+
+        Raises:
+            base.NotFiniteError: a length is not finite.
+        """
         against = self._against(length, generator)
         above = base.uniform(length.shape[0], generator=generator).cpu().numpy()
         height = special.betainccinv(0.5, (self.dimension - 1) / 2, above) ** 0.5
@@ -51,9 +56,7 @@ class L2Hemisphere(base.Randomizer):
 
     def _directions(self, x: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Return normals Z, and the factors by which they become messages."""
-        length = torch.linalg.vector_norm(x, dim=1).to(torch.float64)
-        if not bool(torch.isfinite(length).all()):
-            base.refuse_not_finite(x)
+        x, length, _ = base.with_direction(x)
         against = self._against(length, generator)
         normals = torch.empty_like(x).normal_(generator=generator)
         side = torch.linalg.vecdot(normals, x)
@@ -67,10 +70,10 @@ class L2Hemisphere(base.Randomizer):
         normals = torch.empty_like(x).normal_(generator=generator)
         side = torch.linalg.vecdot(normals, unit)
         sign = torch.where(against != (side < 0), -1.0, 1.0)
-        size = self.scale / torch.linalg.vector_norm(normals, dim=1)
-        return normals * (sign * size).unsqueeze(1)
+        direction = normals / torch.linalg.vector_norm(normals, dim=1, keepdim=True)
+        return base.on_grid(direction) * sign.unsqueeze(1) * self.scale
 
-    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``."""
         normals, factors = self._directions(x, generator)
         total += factors @ normals

@@ -39,7 +39,11 @@ class L2PrivUnit(base.Randomizer):
         """Draw <V, x/|x|>, float64 of shape (clients,), given |x|.
 
         The sign comes first, then cap or rest, then the height within by its quantile function.
+
+        Raises:
+            base.NotFiniteError: a length is not finite.
         """
+        base.refuse_not_finite(length)  # the clamp would make a number of what is infinite
         count = length.shape[0]
         unit = (length / self.radius).clamp_(max=1.0)
         backward = base.rare(0.5 * (1.0 - unit), count=count, generator=generator)
@@ -74,9 +78,10 @@ class L2PrivUnit(base.Randomizer):
             across -= torch.linalg.vecdot(across, unit).unsqueeze(1) * unit
             across /= torch.linalg.vector_norm(across, dim=1, keepdim=True)
         direction = height * unit + ((1 - height) * (1 + height)).sqrt() * across
-        return direction * (self.scale / torch.linalg.vector_norm(direction, dim=1, keepdim=True))
+        direction /= torch.linalg.vector_norm(direction, dim=1, keepdim=True)
+        return base.on_grid(direction) * self.scale
 
-    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``."""
         normals, across, x, along = self._parts(x, generator)
         total += across @ normals

@@ -49,7 +49,7 @@ class LinfCoordinate(base.Randomizer):
         Raises:
             base.NotFiniteError: a value is not finite.
         """
-        base.refuse_not_finite(values)
+        base.refuse_not_finite(values)  # the clamp would make a number of what is infinite
         # the clamp is for the rounding of float32 norms, and keeps the bit eps0-LDP for any input
         unit = (values.to(torch.float64) / self.radius).clamp_(-1.0, 1.0)
         return base.randomized_signs(unit, self.least, generator=generator)
@@ -66,10 +66,8 @@ class LinfCoordinate(base.Randomizer):
         signs = self.signs(x.gather(1, j.unsqueeze(1)).squeeze(1), generator=generator)
         return torch.zeros_like(x).scatter_(1, j.unsqueeze(1), (self.scale * signs).to(x.dtype).unsqueeze(1))
 
-    def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
-        """Add the clients' decoded messages to ``total``; see ``base.Randomizer.add``."""
-        if not bool(torch.isfinite(x.sum())):
-            base.refuse_not_finite(x)
+    def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+        """Add the clients' decoded messages to ``total``; see ``base.Randomizer``."""
         j = self.draw(x.shape[0], generator=generator)
         signs = self.signs(x.gather(1, j.unsqueeze(1)).squeeze(1), generator=generator)
         self.add_votes(total, j, signs)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from shuffledp.randomizers.base import Randomizer
 
+# Of standard deviations: float32 rounds what is much smaller to no noise at all.
+_LEAST_NOISE = 1e-30
 PURE = tuple(name for name in NAMES if name != "gaussian")
 
 
@@ -51,6 +53,14 @@ def create(
             raise ValueError(f"{label} must be a finite number > 0, got {value!r}")
     if name != "gaussian" and not math.isfinite((size * clip_norm / strength) * (1 / strength) * clip_norm):
         raise ValueError(f"eps0 must be large enough for (d C/eps0)^2 to be finite, got {eps0!r}")
+    noise = strength * clip_norm
+    if name == "gaussian" and not (
+        min(strength, noise) >= _LEAST_NOISE and math.isfinite(size * noise * noise)
+    ):
+        raise ValueError(
+            f"noise_multiplier, alone and times the radius, must be at least {_LEAST_NOISE:g} and have a "
+            f"finite square, got {strength!r} and radius {clip_norm!r}"
+        )
     made = getattr(importlib.import_module(f"{__package__}.{name}"), CLASSES[name])
     return made(dimension=size, radius=clip_norm, **{wanted: strength})
 
@@ -59,13 +69,16 @@ def check_inputs(randomizer: Randomizer, x: Tensor) -> None:
     """Refuse vectors that a randomiser is not made for.
 
     Raises:
-        ValueError: ``x`` is not of shape (clients, d), or a row lies outside the ball; the message says how
-            far, in which norm.
+        ValueError: ``x`` is not of shape (clients, d), a row is not finite (``base.NotFiniteError``), or one
+            lies outside the ball; the message says how far, in which norm.
     """
+    from shuffledp.randomizers import base
+
     if x.ndim != 2 or x.shape[1] != randomizer.dimension:
         raise ValueError(f"x must have shape (clients, {randomizer.dimension}), got {tuple(x.shape)}")
+    base.refuse_not_finite(x)
     longest = float(randomizer.lengths(x).max()) if x.shape[0] else 0.0
-    if not longest <= randomizer.radius * (1 + 1e-5):
+    if not longest <= randomizer.radius * (1 + base.ROUNDING):
         raise ValueError(
             f"x must lie in the {randomizer.norm} ball of radius {randomizer.radius:g}, got a row of norm "
             f"{longest:g}; clip it first"

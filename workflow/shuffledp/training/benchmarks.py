@@ -13,9 +13,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
+from shuffledp.randomizers import precision
 from shuffledp.randomizers.clt import GaussianLimit
 from shuffledp.randomizers.registry import create as create_randomizer
-from shuffledp.training import cldp_sgd, gradients, models, runs, synthetic
+from shuffledp.training import cldp_sgd, gradients, models, synthetic
 from shuffledp.training.networks import DIMENSIONS
 
 _MODEL = "mnist_cnn_16"
@@ -110,6 +111,7 @@ def _round(
     return lambda: run.round(0, rate=0.0)
 
 
+@precision.full()
 def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS, scale: float = 1.0) -> pd.DataFrame:
     """Time a round of the network of 16 filters, and the drawing of normals, on the CPU and on a GPU if any.
 
@@ -127,7 +129,6 @@ def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS, scale: fl
         (images, a message of each client where there are messages, the numbers drawn) at the speed of a
         copy, whichever is longer; random numbers cost nothing in it.
     """
-    runs.device("auto")  # TF32 off
     made = synthetic.generate(train=clients, test=1)
     devices = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
     rows = []

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from shuffledp.randomizers import precision
 from shuffledp.training import layers
 
 
@@ -65,6 +66,7 @@ class Layerwise:
             yield at, self.chain[at], *self.spans[at]
 
     @torch.no_grad()
+    @precision.full()
     def logits(self, images: Tensor) -> Tensor:
         """Return the network's output."""
         for layer in self.chain:
@@ -72,6 +74,7 @@ class Layerwise:
         return images
 
     @torch.no_grad()
+    @precision.full()
     def full(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return each client's gradient and loss."""
         values = self._values(images)
@@ -84,6 +87,7 @@ class Layerwise:
         return gradient, losses
 
     @torch.no_grad()
+    @precision.full()
     def drawn(self, images: Tensor, labels: Tensor, coordinates: Tensor) -> tuple[Tensor, Tensor]:
         """Return each client's derivative by its coordinate, and its loss.
 
@@ -117,10 +121,12 @@ class Functional:
         self.size = sum(value.numel() for value in model.parameters())
 
     @torch.no_grad()
+    @precision.full()
     def logits(self, images: Tensor) -> Tensor:
         """Return the network's output."""
         return self.model(images)
 
+    @precision.full()
     def full(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return each client's gradient and loss."""
         parameters = {name: value.detach() for name, value in self.model.named_parameters()}
@@ -133,6 +139,7 @@ class Functional:
         gradient, losses = each(parameters, images, labels)
         return torch.cat([gradient[name].flatten(1) for name in self.names], 1), losses
 
+    @precision.full()
     def drawn(self, images: Tensor, labels: Tensor, coordinates: Tensor) -> tuple[Tensor, Tensor]:
         """Return each client's derivative by its coordinate, and its loss."""
         gradient, losses = self.full(images, labels)

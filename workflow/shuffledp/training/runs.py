@@ -19,7 +19,7 @@ COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
 
 
 def device(name: str) -> torch.device:
-    """Return the device of that name: "cpu", "cuda", or "auto" for a GPU if there is one, TF32 off.
+    """Return the device of that name: "cpu", "cuda", or "auto" for a GPU if there is one.
 
     Raises:
         ValueError: the name is unknown, or there is no GPU.
@@ -32,8 +32,6 @@ def device(name: str) -> torch.device:
         )
     if name == "cpu" or not torch.cuda.is_available():
         return torch.device("cpu")
-    # with ten bits of the products a clipped gradient could be longer than the clip norm
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     return torch.device("cuda")
 
 
