@@ -371,3 +371,14 @@ def test_an_epoch_in_which_nobody_comes_has_no_loss():
     loaded = runs.load(setting, root=None, on=runs.device("cpu"))
     (row,) = runs.train(setting, seed=0, data=loaded)
     assert math.isnan(row["train_loss"])
+
+
+@pytest.mark.parametrize(("clip", "name"), CASES)
+def test_a_gradient_that_is_not_finite_names_the_client_and_not_its_image(clip, name):
+    of = Given([[3, N + 5, N + 9]], n=2 * N)
+    run = begin(CheckInSgd, clip, name, protocol=of, holds=lambda clients: clients % N)
+    run.images[5] = math.nan
+    with pytest.raises(
+        DivergenceError, match=rf"round 0: the gradient of client {N + 5} is not finite; lower"
+    ):
+        run.round(0, rate=0.1)

@@ -263,19 +263,33 @@ def test_divergence_names_the_round(rate):
         go_on()
 
 
-@pytest.mark.parametrize(("name", "clip"), [("linf_coordinate", "coordinate"), ("l2_hemisphere", "norm")])
-def test_a_gradient_that_is_not_finite_names_round_and_client(name, clip):
+@pytest.mark.parametrize("chunk", [32, 64])
+@pytest.mark.parametrize(("clip", "name"), CASES)
+def test_a_gradient_that_is_not_finite_names_round_and_client(clip, name, chunk):
     """Its message would say something else than a random bit, or nothing."""
-    images, labels = data()
+    images, labels = data(100)
     model = tiny()
+    randomizer = randomizer_of(name, model) if name else None
     run = cldp_sgd.CldpSgd(
-        model, images=images, labels=labels, k=N, randomizer=randomizer_of(name, model), clip=clip, seed=0
+        model, images=images, labels=labels, k=100, randomizer=randomizer, clip=clip, seed=0, chunk=chunk
     )
-    run.round(0, rate=0.1)
-    run.images[17] = math.nan
-    message = r"diverged in round 1: the gradient of client 17 is not finite; lower the learning rate"
+    run.round(0, rate=0.01)
+    run.images[71] = math.nan
+    before = run.parameters.clone()
+    message = r"diverged in round 1: the gradient of client 71 is not finite; lower the learning rate"
     with pytest.raises(cldp_sgd.DivergenceError, match=message):
-        run.round(1, rate=0.1)
+        run.round(1, rate=0.01)
+    assert torch.equal(run.parameters, before)
+
+
+def test_parameters_whose_squares_overflow_are_projected():
+    """Over an infinite length they would be 0."""
+    images, labels = data()
+    run = cldp_sgd.CldpSgd(
+        tiny(), images=images, labels=labels, k=K, randomizer=None, clip="none", seed=0, projection=2.0
+    )
+    run.round(0, rate=1e30)
+    assert float(run.parameters.norm()) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(

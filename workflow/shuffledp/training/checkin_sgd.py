@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from shuffledp.protocols import Protocol
+from shuffledp.randomizers import precision
 from shuffledp.training.cldp_sgd import _LARGEST_LOSS, CldpSgd, DivergenceError
 
 
@@ -63,6 +64,7 @@ class CheckInSgd(CldpSgd):
         self.holds = holds
         self.counts = {"skipped": 0, "dummies": 0, "messages": 0}
 
+    @precision.full()
     def round(self, index: int, *, rate: float) -> float:
         """Do one round.
 
@@ -74,7 +76,8 @@ class CheckInSgd(CldpSgd):
             Mean loss of the participants before the step, without the regularisation; nan if there are none.
 
         Raises:
-            DivergenceError: the loss or a parameter is not finite any more, or the loss is beyond reason.
+            DivergenceError: a gradient, the loss or a parameter is not finite any more, or the loss is beyond
+                reason.
         """
         drawn = self.protocol.round(index)
         self.counts["messages"] += drawn.participants.size
@@ -87,17 +90,12 @@ class CheckInSgd(CldpSgd):
         if drawn.participants.size:
             self.k = drawn.participants.size
             held = drawn.participants if self.holds is None else self.holds(drawn.participants)
-            clients = torch.from_numpy(held).to(self.images.device)
-            loss = self._take(index, clients, total)
+            loss = self._take(index, drawn.participants, held, total)
         elif self.randomizer is not None:
             zero = torch.zeros_like(self.parameters).unsqueeze(0)
             self.randomizer.add(total, zero, generator=self._noise)
-        # The step is that of CldpSgd.round, which is left as it is since committed runs carry a digest of it.
         self.parameters -= (rate / drawn.messages * total).to(self.parameters.dtype)
-        if self.projection is not None:
-            length = float(torch.linalg.vector_norm(self.parameters))
-            if length > self.projection:
-                self.parameters *= self.projection / length
+        self._project()
         beyond = drawn.participants.size and not loss <= _LARGEST_LOSS
         if beyond or not bool(torch.isfinite(self.parameters).all()):
             raise DivergenceError(

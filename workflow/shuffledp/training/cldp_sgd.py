@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shuffledp.randomizers.base import NotFiniteError, Randomizer
+from shuffledp.randomizers import precision
+from shuffledp.randomizers.base import NotFiniteError, Randomizer, refuse_not_finite
 from shuffledp.randomizers.linf_coordinate import LinfCoordinate
 from shuffledp.training import gradients
 
@@ -54,6 +55,14 @@ def _keep_freed_memory() -> None:
     """Let the C library keep memory that chunks free: by default it hands it back after each, and fetching it
     again takes longer than the arithmetic. glibc raises its limits to the largest block it has seen freed."""
     torch.empty(31 * 2**20, dtype=torch.uint8)
+
+
+def _refuse(values: Tensor, order: Tensor) -> None:
+    """Refuse values that are not finite, by their place before they were put in order."""
+    try:
+        refuse_not_finite(values)
+    except NotFiniteError as error:
+        raise NotFiniteError(int(order[error.row]), error.value) from error
 
 
 class CldpSgd:
@@ -149,6 +158,7 @@ class CldpSgd:
             torch.cuda.synchronize(images.device)
         return time.perf_counter() - start
 
+    @precision.full()
     def round(self, index: int, *, rate: float) -> float:
         """Do one round.
 
@@ -160,17 +170,14 @@ class CldpSgd:
             Mean loss of the participants before the step, without the regularisation.
 
         Raises:
-            DivergenceError: the loss or a parameter is not finite any more, or the loss is beyond reason.
+            DivergenceError: a gradient, the loss or a parameter is not finite any more, or the loss is beyond
+                reason.
         """
         chosen = participants(n=self.n, k=self.k, seed=self.seed, round_index=index)
-        clients = torch.from_numpy(chosen).to(self.images.device)
         total = torch.zeros(self.parameters.shape, dtype=torch.float64, device=self.images.device)
-        loss = self._take(index, clients, total)
+        loss = self._take(index, chosen, chosen, total)
         self.parameters -= (rate / self.k * total).to(self.parameters.dtype)
-        if self.projection is not None:
-            length = float(torch.linalg.vector_norm(self.parameters))
-            if length > self.projection:
-                self.parameters *= self.projection / length
+        self._project()
         if not loss <= _LARGEST_LOSS or not bool(torch.isfinite(self.parameters).all()):
             raise DivergenceError(
                 f"training diverged in round {index} (mean loss {loss:g}); lower the learning rate or the "
@@ -178,30 +185,49 @@ class CldpSgd:
             )
         return loss
 
-    def _take(self, index: int, clients: Tensor, total: Tensor) -> float:
+    def _take(self, index: int, clients: np.ndarray, held: np.ndarray, total: Tensor) -> float:
         """Add the messages of a round's clients; return their mean loss.
+
+        Args:
+            index: which round.
+            clients: who takes part.
+            held: the image that each of them holds.
+            total: to add to, float64 of shape (d,).
 
         Raises:
             DivergenceError: the gradient of a client is not finite.
         """
         take = self._coordinates if self.clip == "coordinate" else self._vectors
-        return float(take(index, clients, total).to(torch.float64).mean())
+        try:
+            losses = take(torch.from_numpy(held).to(self.images.device), total)
+        except NotFiniteError as error:
+            raise DivergenceError(
+                f"training diverged in round {index}: the gradient of client {clients[error.row]} is not "
+                "finite; lower the learning rate or the clip norm"
+            ) from error
+        return float(losses.to(torch.float64).mean())
 
-    def _diverged(self, index: int, client: Tensor) -> DivergenceError:
-        """Return the error of a client whose gradient is not finite."""
-        return DivergenceError(
-            f"training diverged in round {index}: the gradient of client {int(client)} is not finite; lower "
-            "the learning rate or the clip norm"
-        )
+    def _project(self) -> None:
+        """Project the parameters onto the ball, if there is one."""
+        if self.projection is None:
+            return
+        length = float(torch.linalg.vector_norm(self.parameters))
+        if math.isinf(length):  # of squares that overflow; over infinity the parameters would be 0
+            length = float(torch.linalg.vector_norm(self.parameters, dtype=torch.float64))
+        if length > self.projection:
+            self.parameters *= self.projection / length
 
     def _chunks(self) -> Iterator[slice]:
         for start in range(0, self.k, self.chunk):
             yield slice(start, min(start + self.chunk, self.k))
 
-    def _coordinates(self, index: int, clients: Tensor, total: Tensor) -> Tensor:
+    def _coordinates(self, clients: Tensor, total: Tensor) -> Tensor:
         """Add the messages of clients that randomise one coordinate; return their losses.
 
         Which coordinate does not depend on the gradient, so it is drawn first, and no other is computed.
+
+        Raises:
+            NotFiniteError: a derivative is not finite; its row is the client's place in ``clients``.
         """
         assert isinstance(self.randomizer, LinfCoordinate)
         drawn = self.randomizer.draw(self.k, generator=self._noise)
@@ -216,15 +242,18 @@ class CldpSgd:
         derivatives = torch.cat(values)
         if self.regularization:
             derivatives += self.regularization * self.parameters[coordinates]
-        if not bool(torch.isfinite(derivatives).all()):
-            raise self._diverged(index, clients[~torch.isfinite(derivatives)][0])
+        _refuse(derivatives, order)
         radius = self.randomizer.radius
         signs = self.randomizer.signs(derivatives.clamp_(-radius, radius), generator=self._noise)
         self.randomizer.add_votes(total, coordinates, signs)
         return torch.cat(losses)
 
-    def _vectors(self, index: int, clients: Tensor, total: Tensor) -> Tensor:
-        """Add the messages of clients that randomise their gradient as a whole; return their losses."""
+    def _vectors(self, clients: Tensor, total: Tensor) -> Tensor:
+        """Add the messages of clients that randomise their gradient as a whole; return their losses.
+
+        Raises:
+            NotFiniteError: a gradient is not finite; its row is the client's place in ``clients``.
+        """
         losses = []
         for chunk in self._chunks():
             who = clients[chunk]
@@ -232,15 +261,24 @@ class CldpSgd:
             losses.append(loss)
             if self.regularization:
                 gradient += self.regularization * self.parameters
-            for first, block in enumerate(gradient.split(BLOCK)):
-                if self.randomizer is None:
-                    total += block.sum(0)
-                    continue
+            for start, block in zip(
+                range(chunk.start, chunk.stop, BLOCK), gradient.split(BLOCK), strict=True
+            ):
                 try:
-                    self.randomizer.add(total, self.randomizer.clip_(block), generator=self._noise)
+                    self._add(total, block)
                 except NotFiniteError as error:
-                    raise self._diverged(index, who[first * BLOCK + error.row]) from error
+                    raise NotFiniteError(start + error.row, error.value) from error
         return torch.cat(losses)
+
+    def _add(self, total: Tensor, gradients: Tensor) -> None:
+        """Add the messages about gradients, or those themselves."""
+        if self.randomizer is not None:
+            self.randomizer.add(total, self.randomizer.clip_(gradients), generator=self._noise)
+            return
+        summed = gradients.sum(0)
+        if not bool(torch.isfinite(summed).all()):
+            refuse_not_finite(gradients)
+        total += summed
 
     def accuracy(self, images: Tensor, labels: Tensor) -> float:
         """Return the share of images that the network gets right."""
