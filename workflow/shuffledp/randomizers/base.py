@@ -54,11 +54,12 @@ def refuse_not_finite(x: Tensor) -> None:
     Raises:
         NotFiniteError: for the first client whose entries are not all finite.
     """
-    wrong = ~torch.isfinite(x.reshape(x.shape[0], -1))
-    rows = wrong.any(1).nonzero()
-    if rows.numel():
-        row = int(rows[0])
-        raise NotFiniteError(row, float(x.reshape(x.shape[0], -1)[row][wrong[row]][0]))
+    finite = torch.isfinite(x)
+    if bool(finite.all()):
+        return
+    wrong = ~finite.reshape(x.shape[0], -1)
+    row = int(wrong.any(1).nonzero()[0])
+    raise NotFiniteError(row, float(x.reshape(x.shape[0], -1)[row][wrong[row]][0]))
 
 
 def uniform(count: int, *, generator: torch.Generator) -> Tensor:
@@ -109,6 +110,18 @@ def randomized_signs(value: Tensor, least: float, *, generator: torch.Generator)
     return 1.0 - 2.0 * (wrong != (value < 0)).to(torch.float64)
 
 
+def divides(lengths: Tensor) -> Tensor:
+    """Return which lengths may be divided by: those of rows of which no square over- or underflows.
+
+    Lengths of 0, infinite ones and those that are not a number are not among them.
+
+    Args:
+        lengths: in the type of the rows.
+    """
+    limits = torch.finfo(lengths.dtype)
+    return (lengths >= (limits.tiny / limits.eps) ** 0.5) & (lengths <= limits.max**0.5)
+
+
 def directions(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return unit vectors and lengths, float64, of finite vectors of any size.
 
@@ -138,26 +151,28 @@ def with_direction(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     Returns:
         The vectors, of the shape of ``x``, and two float64 tensors of shape (clients,).
     """
-    limits = torch.finfo(x.dtype)
-    length = torch.linalg.vector_norm(x, dim=1).to(torch.float64)
-    divides = (length >= (limits.tiny / limits.eps) ** 0.5) & (length <= limits.max**0.5)
-    if bool(divides.all()):
+    length = torch.linalg.vector_norm(x, dim=1)
+    odd = ~divides(length)
+    length = length.to(torch.float64)
+    if not bool(odd.any()):
         return x, length, length
-    odd = ~divides
     unit, length[odd] = directions(x[odd].to(torch.float64))
     x = x.clone()
     x[odd] = unit.to(x.dtype)
     return x, length, torch.where(odd, 1.0, length)
 
 
-def on_grid(directions: Tensor) -> Tensor:
-    """Round vectors of about unit length, float64 of shape (clients, d), to a grid with some 24
-    binary digits for the typical entry of a unit vector, 1/sqrt(d).
+def on_grid(x: Tensor, *, typical: float) -> Tensor:
+    """Round vectors, float64, to a grid of which the typical entry has some 24 binary digits.
 
     Small entries would have digits of their own, which tell how a vector was computed, and so from what.
+
+    Args:
+        x: the vectors.
+        typical: the root mean square of an entry, which must not depend on the input.
     """
-    steps = 2.0 ** (_DIGITS + math.floor(math.log2(directions.shape[1]) / 2))
-    return (directions * steps).round_() / steps
+    steps = 2.0 ** (_DIGITS - math.ceil(math.log2(typical)))
+    return (x * steps).round_() / steps
 
 
 class Randomizer(ABC):
@@ -231,6 +246,23 @@ class Randomizer(ABC):
         with precision.full():
             self.add_messages(total, self._clipped(x, self.radius * (1 + ROUNDING)), generator=generator)
 
+    def clip_and_add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
+        """Do ``clip_`` and then ``add``, in less time: each row is measured once.
+
+        Args:
+            total: as for ``add``.
+            x: as for ``add``; its rows are clipped in place.
+            generator: as for ``add``.
+
+        Raises:
+            TypeError: ``x`` is neither float32 nor float64.
+            ValueError: ``x`` is of another shape.
+            NotFiniteError: a row is not finite; ``x`` is as it was.
+        """
+        self._check(x)
+        with precision.full():
+            self.add_messages(total, self._clip_(x), generator=generator)
+
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``, for finite rows in the ball; see ``add``."""
         total += self.messages(x.to(torch.float64), generator=generator).sum(0)
@@ -241,9 +273,12 @@ class Randomizer(ABC):
         It is +0 for a row of zeros, infinite where it or a square exceeds the largest number of that type,
         and nan or infinite if an entry is.
         """
-        if self.norm == "linf":  # vector_norm takes twenty times as long here
-            return torch.maximum(x.amax(1), -x.amin(1)).abs_()
-        return torch.linalg.vector_norm(x, ord={"l1": 1, "l2": 2}[self.norm], dim=1)
+        if self.norm == "l2":
+            return torch.linalg.vector_norm(x, dim=1)
+        # vector_norm takes ten to twenty times as long for the others
+        if self.norm == "l1":
+            return x.abs().sum(1)
+        return torch.maximum(x.amax(1), -x.amin(1)).abs_()
 
     @precision.full()
     def clip_(self, x: Tensor) -> Tensor:
@@ -255,9 +290,13 @@ class Randomizer(ABC):
             NotFiniteError: a row is not finite; ``x`` is as it was.
         """
         self._check(x)
+        return self._clip_(x)
+
+    def _clip_(self, x: Tensor) -> Tensor:
+        """Do what ``clip_`` does, for rows of the right type and number."""
         lengths = self.lengths(x)
         factors = (self.radius / lengths).clamp_(max=1.0)
-        odd = self._odd(lengths)
+        odd = ~divides(lengths)
         if bool(odd.any()):
             scaled = self._scaled(x, odd)
             factors[odd] = 1.0
@@ -271,12 +310,6 @@ class Randomizer(ABC):
             raise TypeError(f"x must be float32 or float64, got {x.dtype}; convert it first")
         if x.ndim != 2 or x.shape[1] != self.dimension:
             raise ValueError(f"x must have shape (clients, {self.dimension}), got {tuple(x.shape)}")
-
-    @staticmethod
-    def _odd(lengths: Tensor) -> Tensor:
-        """Return which lengths may be wrong since squares over- or underflow, or not be numbers."""
-        limits = torch.finfo(lengths.dtype)
-        return ~((lengths >= (limits.tiny / limits.eps) ** 0.5) & (lengths <= limits.max))
 
     def _scaled(self, x: Tensor, rows: Tensor) -> Tensor:
         """Return the rows so marked, of any size, scaled into the ball.
@@ -294,13 +327,13 @@ class Randomizer(ABC):
         return torch.where(factors < largest, scaled * factors, odd).to(x.dtype)
 
     def _clipped(self, x: Tensor, longest: float) -> Tensor:
-        """Return ``x``, or where rows are longer than ``longest`` or odd a copy with those clipped.
+        """Return ``x``, or a copy in which rows longer than ``longest`` are clipped.
 
         Raises:
             NotFiniteError: a row is not finite.
         """
         lengths = self.lengths(x)
-        outside = self._odd(lengths) | (lengths.to(torch.float64) > longest)
+        outside = ~divides(lengths) | (lengths.to(torch.float64) > longest)
         if not bool(outside.any()):
             return x
         scaled = self._scaled(x, outside)

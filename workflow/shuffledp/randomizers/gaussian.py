@@ -31,7 +31,7 @@ class Gaussian(base.Randomizer):
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """Return decoded messages; see ``base.Randomizer.messages``."""
         noisy = x / self.deviation + torch.empty_like(x).normal_(generator=generator)
-        return base.on_grid(noisy) * self.deviation
+        return base.on_grid(noisy, typical=1.0) * self.deviation
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``: noises are added up before they are drawn, which is

@@ -37,7 +37,6 @@ class L2Hemisphere(base.Randomizer):
         return 32 * self.dimension
 
     def _against(self, length: Tensor, generator: torch.Generator) -> Tensor:
-        base.refuse_not_finite(length)  # the clamp would make a number of what is infinite
         unit = (length / self.radius).clamp_(max=1.0)
         return base.rare(base.against(unit, self.least), count=length.shape[0], generator=generator)
 
@@ -48,6 +47,7 @@ class L2Hemisphere(base.Randomizer):
         Raises:
             base.NotFiniteError: a length is not finite.
         """
+        base.refuse_not_finite(length)  # a clamp would make a number of what is infinite
         against = self._against(length, generator)
         above = base.uniform(length.shape[0], generator=generator).cpu().numpy()
         height = special.betainccinv(0.5, (self.dimension - 1) / 2, above) ** 0.5
@@ -71,7 +71,7 @@ class L2Hemisphere(base.Randomizer):
         side = torch.linalg.vecdot(normals, unit)
         sign = torch.where(against != (side < 0), -1.0, 1.0)
         direction = normals / torch.linalg.vector_norm(normals, dim=1, keepdim=True)
-        return base.on_grid(direction) * sign.unsqueeze(1) * self.scale
+        return base.on_grid(direction, typical=self.dimension**-0.5) * sign.unsqueeze(1) * self.scale
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``."""

@@ -79,7 +79,7 @@ class L2PrivUnit(base.Randomizer):
             across /= torch.linalg.vector_norm(across, dim=1, keepdim=True)
         direction = height * unit + ((1 - height) * (1 + height)).sqrt() * across
         direction /= torch.linalg.vector_norm(direction, dim=1, keepdim=True)
-        return base.on_grid(direction) * self.scale
+        return base.on_grid(direction, typical=self.dimension**-0.5) * self.scale
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total``."""

@@ -7,20 +7,23 @@ message that of another input. The same holds for bfloat16 products on a CPU and
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
 _EXACT = "ieee"
 
 
-def _switches() -> list[object]:
+@functools.cache
+def _switches() -> tuple[Any, ...]:
     """Return what has a precision of its own (torch 2.9 and later)."""
     backends = torch.backends
     found = [backends.cuda.matmul]
     for part in (backends.cudnn, backends.mkldnn):
         found += [getattr(part, name) for name in ("matmul", "conv") if hasattr(part, name)]
-    return [switch for switch in found if hasattr(switch, "fp32_precision")]
+    return tuple(switch for switch in found if hasattr(switch, "fp32_precision"))
 
 
 def _older() -> tuple[str, bool] | None:

@@ -273,7 +273,7 @@ class CldpSgd:
     def _add(self, total: Tensor, gradients: Tensor) -> None:
         """Add the messages about gradients, or those themselves."""
         if self.randomizer is not None:
-            self.randomizer.add(total, self.randomizer.clip_(gradients), generator=self._noise)
+            self.randomizer.clip_and_add(total, gradients, generator=self._noise)
             return
         summed = gradients.sum(0)
         if not bool(torch.isfinite(summed).all()):
