@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import shuffledp
-from shuffledp import accountants, calibration, cli, rounding
+from shuffledp import accountants, calibration, cli, config, rounding
 from shuffledp.accountants import registry, systems
 from shuffledp.training.checksums import MNIST_SHA256
 from shuffledp.training.costs import core_seconds
@@ -250,9 +250,11 @@ def test_delta_as_json():
 @pytest.mark.parametrize(("eps", "delta"), [("1e3", "0"), ("1e-9", "1")])
 def test_delta_at_the_ends(eps, delta):
     options = {"--clients": "9", "--per-round": "9", "--eps0": "5", "--rounds": "40", "--eps": eps}
-    text = shown("delta", *words(options), "--accountant", "feldman2021-advanced-noamp")
-    assert f"delta <= {delta} at epsilon = {float(eps):g} by" in text
-    result = as_json("delta", *words(options), "--accountant", "feldman2021-advanced-noamp")
+    command = ("delta", *words(options), "--accountant", "feldman2021-advanced-noamp")
+    done = run(*command)
+    assert f"delta <= {delta} at epsilon = {float(eps):g} by" in done.stdout
+    assert ("promises next to nothing" in done.stderr) == (eps == "1e3")
+    result = json.loads(run(*command, "--json").stdout)
     assert result["delta"] == float(delta)
     assert (result["epsilon"] is None) == (delta == "1")
 
@@ -395,8 +397,12 @@ def test_every_variable_has_its_option(names):
             "--eps0 has no meaning for protocol shuffle with mechanism krr",
         ),
         (
-            (*words(GAUSSIAN), "--delta", "1e-6", "--mechanism", "gaussian", "--sigma", "0.01"),
-            "sigma must be a finite number >= 0.1, got 0.01",
+            (
+                *words(GAUSSIAN),
+                *("--delta", "1e-6", "--accountant", "shuffled-gaussian-pair", "--sigma", "0.01"),
+            ),
+            "--sigma must lie in [0.1, 1000], outside of which the law of a sum of log-normal terms is not "
+            "computed, got 0.01",
         ),
         (
             ("--clients", "7", "--rounds", "2", "--delta", "1e-6", "--mechanism", "gaussian"),
@@ -406,11 +412,11 @@ def test_every_variable_has_its_option(names):
         ((*words(EPSILON), "--categories", "1"), "--categories must be a whole number >= 2"),
         (
             (*words(EPSILON), "--protocol", "gossip"),
-            "got 'gossip' with 'ldp'",
+            "--protocol must be one of subsampled-shuffle, shuffled-check-in, fixed-window",
         ),
         (
             (*words(EPSILON), "--accountant", "krr-weak", "--protocol", "subsampled-shuffle"),
-            "protocol and mechanism must be one of",
+            "--mechanism must be one of ldp, share, tv, blanket for protocol subsampled-shuffle, got 'krr'",
         ),
         (
             (*words(EPSILON), "--accountant", "clones-pld", *OF_KRR),
@@ -535,6 +541,7 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         (["girgis2021-fig3", "--seeds", "9-0"], "--seeds must be a range such as 0-9, got '9-0'"),
         (["girgis2021-fig3", "--seeds", "0-x"], "--seeds must be a range such as 0-9, got '0-x'"),
         (["girgis2021-fig3", "--seed", "0", "--seeds", "0-1"], "give one of --seed and --seeds, got both"),
+        (["girgis2021-fig3", "--seeds", "0-1000"], "--seeds must be a range of at most 1000"),
         (["girgis2021-fig3", "--threads", "0"], "--threads must be a whole number >= 1"),
         (["girgis2021-fig3", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read"),
         (["girgis2021-fig3", "--sed", "0"], "No such option: --sed"),
@@ -584,8 +591,8 @@ def test_counts_may_be_written_as_one_likes(count):
     assert type(setting["n"]) is int
 
 
-def test_counts_beyond_double_precision_stay_exact():
-    assert cli._count("--clients", "9007199254740993", at_least=1) == 9007199254740993
+def test_counts_stay_exact():
+    assert cli._count("--clients", "999999999999999", at_least=1) == 999999999999999
 
 
 COUNTS = ["1.5", "-1", "nan", "inf", "-inf", "many", "", "1e999", "9" * 400, "1,000", "0x10"]
@@ -652,7 +659,11 @@ def test_numerics_that_give_up_are_named(monkeypatch):
     fields = {"citation": "here", "theorem": "none", "label": "-", "needs": ("any",), "note": "-"}
     registry.register(name="broken", kind="upper", **fields)(give_up)
     # the others have their rows
-    assert "broken cannot answer: no epsilon could be certified" in run("epsilon", *words(EPSILON)).stdout
+    assert re.search(
+        r"^broken +none +upper +here +cannot answer: no epsilon could be certified",
+        run("epsilon", *words(EPSILON)).stdout,
+        re.M,
+    )
     line = refusal("epsilon", *words(EPSILON), "--accountant", "broken", expect=1)
     assert line == "Error: broken: no epsilon could be certified; choose another by --accountant"
     assert "could be certified" in refusal("delta", *words(DELTA), "--accountant", "broken", expect=1)
@@ -725,6 +736,194 @@ def test_a_refusal_has_no_traceback():
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == "Error: --delta must be a number in [0, 1); 0 asks for pure DP, got '2'\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value", "limit"),
+    [
+        (command, option, value, limit)
+        for command, options in COMMANDS.items()
+        for option, value, limit in (
+            ("--rounds", "1e20", "at most 1e+15, since whole numbers"),
+            ("--rounds", "1e19", "at most 1e+15, since whole numbers"),
+            ("--clients", "1e16", "at most 1e+15, since whole numbers"),
+            ("--per-round", "1e16", "at most 1e+15, since whole numbers"),
+            ("--eps0", "1e308", "at most 100000, since reports with a larger one hide nothing"),
+        )
+        if option in options
+    ],
+)
+def test_limits_are_told_with_their_reason(command, option, value, limit):
+    line = refusal(command, *words({**COMMANDS[command], option: value}))
+    assert line.startswith(f"Error: {option} must be {limit}")
+    assert "got " in line
+
+
+def test_a_row_says_why_its_accountant_cannot_answer():
+    """The theorem of one has no limits of sigma, those of the others have."""
+    for sigma, why in (
+        ("0.05", "--sigma must lie in [0.1, 1000]"),
+        ("1e6", "--sigma must lie in [0.1, 1000]"),
+    ):
+        options = {**GAUSSIAN, "--sigma": sigma, "--delta": "1e-5", "--mechanism": "gaussian"}
+        lines = run("epsilon", *words(options)).stdout.splitlines()
+        rows = {line.split()[0]: line for line in lines[3:]}
+        exact = accountants.epsilon("gaussian-unshuffled", n=7, sigma=float(sigma), rounds=2, delta=1e-5)
+        assert float(rows["gaussian-unshuffled"].split()[1]) == pytest.approx(exact, rel=1e-6)
+        assert f"cannot answer: {why}" in rows["shuffled-gaussian-pair"]
+        found = json.loads(run("epsilon", *words(options), "--json").stdout)
+        refused = {entry["name"]: entry["refused"] for entry in found["accountants"] if "refused" in entry}
+        assert refused["shuffled-gaussian-pair"].startswith(why)
+        assert found["bracket"] is None
+
+
+def test_a_protocol_that_has_one_mechanism_needs_none():
+    options = {"--clients": "100", "--rate": "0.05", "--sigma": "2", "--rounds": "1", "--eps": "0.5"}
+    found = as_json("delta", *words(options), "--protocol", "distributed-check-in")
+    assert found["accountant"]["name"] == "distributed-check-in-pld"
+
+
+CHECK_IN = {"--clients": "1e4", "--rate": "0.01", "--target-eps": "0.5", "--delta": "1e-6"}
+
+
+@pytest.mark.parametrize(("given", "unknown"), [("--rounds", "eps0"), ("--eps0", "rounds")])
+def test_other_systems_are_calibrated(given, unknown):
+    options = {**CHECK_IN, given: "2", "--accountant": "liew2022-upper"}
+    found = as_json("calibrate", *words(options))
+    setting = {"n": 10_000, "rate": 0.01, "delta": 1e-6, given[2:]: 2}
+    assert found["setting"] == setting
+    epsilon = accountants.epsilon("liew2022-upper", **setting, **{unknown: found[unknown]})
+    assert epsilon == found["epsilon"] <= 0.5
+    assert "--rate is needed" in refusal(
+        "calibrate", *words({option: value for option, value in options.items() if option != "--rate"})
+    )
+
+
+def test_rounds_are_found_where_no_eps0_sets_what_is_sent():
+    options = {"--clients": "1000", "--sigma": "20", "--target-eps": "1", "--delta": "1e-5"}
+    command = ("calibrate", *words(options), "--mechanism", "gaussian")
+    rounds = as_json(*command)["rounds"]
+    setting = {"n": 1000, "sigma": 20, "delta": 1e-5}
+    assert accountants.epsilon("gaussian-unshuffled", **setting, rounds=rounds) <= 1
+    assert accountants.epsilon("gaussian-unshuffled", **setting, rounds=rounds + 1) > 1
+    assert (
+        "leave out --rounds, which are found: shuffle with gaussian is set by --clients, --sigma"
+        in refusal(*command, "--rounds", "5")
+    )
+    assert "--eps0 has no meaning" in refusal(*command, "--eps0", "5")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "says"),
+    [
+        ("delta", "--delta", "--delta is what this command prints: give --eps,"),
+        ("epsilon", "--eps", "--eps is what this command prints: give --delta;"),
+        ("calibrate", "--eps", "the budget is --target-eps"),
+        ("epsilon", "--target-eps", "is an option of `shuffledp calibrate`"),
+        ("delta", "--target-eps", "is an option of `shuffledp calibrate`"),
+    ],
+)
+def test_what_another_command_takes_is_no_misspelt_option(command, option, says):
+    line = refusal(command, *words(COMMANDS[command]), option, "1e-6")
+    assert says in line
+    assert "Did you mean" not in line
+
+
+WARNED = {"--clients": "100", "--per-round": "10", "--delta": "0.01"}
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "warnings"),
+    [
+        ("epsilon", {**WARNED, "--eps0": "1", "--rounds": "1"}, ["delta = 0.01 is at least 1/n = 0.01"]),
+        ("epsilon", {**WARNED, "--eps0": "1", "--rounds": "1", "--delta": "0.0099"}, []),
+        ("calibrate", {**WARNED, "--target-eps": "1", "--rounds": "2"}, ["delta = 0.01 is at least 1/n"]),
+        (
+            "epsilon",
+            {**WARNED, "--eps0": "30", "--rounds": "9"},
+            ["delta = 0.01 is at least 1/n", "promises next to nothing"],
+        ),
+        (
+            "calibrate",
+            {**WARNED, "--delta": "1e-6", "--target-eps": "25", "--rounds": "2"},
+            ["promises next to nothing"],
+        ),
+        (
+            "calibrate",
+            {**WARNED, "--delta": "1e-6", "--target-eps": "20", "--rounds": "2"},
+            [],
+        ),
+    ],
+)
+def test_guarantees_that_promise_little_come_with_a_warning(command, options, warnings):
+    done = run(command, *words(options), "--accountant", "unshuffled-strong")
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(warnings)
+    for line, words_ in zip(lines, warnings, strict=True):
+        assert line.startswith("Warning: ")
+        assert words_ in line
+    # what is printed is the same text, and JSON stays JSON
+    json.loads(run(command, *words(options), "--accountant", "unshuffled-strong", "--json").stdout)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_what_to_enter_for_unusual_rounds(command):
+    text = " ".join(shown(command, "--help").split())
+    assert "sends two reports in a round: enter twice its EPS0 and one round" in text
+    assert "Fewer than K reports arrive:" in text
+
+
+@pytest.mark.usefixtures("shipped_folder")
+@pytest.mark.parametrize("folder", ["README.md", "README.md/below"])
+def test_a_file_is_no_folder_to_train_into(folder):
+    line = refusal("train", "girgis2021-fig3", "--out", folder)
+    assert line == (f"Error: --out must be a folder, got {folder!r}, where README.md is a file; name another")
+
+
+@pytest.mark.usefixtures("shipped_folder")
+def test_a_folder_that_cannot_be_written_is_refused_before_training(monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    for options, named in ((("--out", "nowhere/below"), "--out"), ((), "paths.results")):
+        line = refusal("train", "girgis2021-fig3", *options)
+        assert line.startswith(f"Error: {named} must be a folder that can be written to, got ")
+
+
+@pytest.mark.usefixtures("shipped_folder")
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            PermissionError(13, "Permission denied", "a/b.csv"),
+            "a/b.csv cannot be read or written (Permission denied); name another, or change its permissions",
+        ),
+        (
+            OSError(28, "No space left on device", "a/b.csv"),
+            "a/b.csv cannot be read or written (No space left on device); check the path and the disk",
+        ),
+        (
+            FileExistsError(17, "File exists", ".tmp", None, "a"),
+            "a cannot be read or written (File exists); name a folder, not a file",
+        ),
+        (
+            OSError(12, "Cannot allocate memory"),
+            "the operating system refuses: Cannot allocate memory; free what is short, and try again",
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else type(value).__name__,
+)
+def test_errors_of_the_system_are_one_line(monkeypatch, error, line):
+    def refuse(*_, **__):
+        raise error
+
+    monkeypatch.setattr(config, "load", refuse)
+    assert refusal("train", "girgis2021-fig3", expect=1) == f"Error: {line}"
+
+
+@pytest.mark.usefixtures("shipped_folder")
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_threads_have_a_limit(command):
+    line = refusal(command, "girgis2021-fig3", "--threads", "1e9")
+    assert line.startswith("Error: --threads must be at most 1024, since ")
 
 
 def test_its_name_does_not_depend_on_how_it_was_started():

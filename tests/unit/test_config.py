@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from shuffledp import config, schema
+from shuffledp import accountants, config, limits, schema
 
 BASE = """\
 paths: {results: results, figures: figures, readme: README.md}
@@ -295,6 +295,14 @@ MISTAKES = {
     "k above n": ("k: 1e3", "k: 1e7", f"{PANEL_A}.k", "k must be at most n"),
     "k above the least n": ("k: 100", "k: 20000", f"{PANEL_B}.k", "n from 10000"),
     "x backwards": ("from: 1e4", "from: 1e7", f"{PANEL_B}.x.from", "x.from must be less than x.to"),
+    "points without end": (
+        "points: 3",
+        "points: 1e9",
+        f"{PANEL_B}.x.points",
+        "greater than the maximum of 10000",
+    ),
+    "clients without end": ("n: 1e6", "n: 1e16", f"{PANEL_A}.n", "greater than the maximum of"),
+    "rounds without end": ("to: 1e5", "to: 1e16", f"{PANEL_A}.x", "rounds must be at most 1e+15, since"),
     "x of one value": ("from: 1e4", "from: 1e6", f"{PANEL_B}.x.from", "x.from must be less than x.to"),
     "x from nan": ("from: 1e4", "from: .nan", f"{PANEL_B}.x.from", "nan"),
     "x to nan": ("to: 1e6", "to: .nan", f"{PANEL_B}.x.to", "nan"),
@@ -530,14 +538,135 @@ def test_mistakes_in_quantities_say_where(load, old, new, says):
         load(STYLED + QUANTITIES.replace(old, new))
 
 
+# How much is computed, and where it goes
+
+
+def _numbers(node, path=""):
+    """Every number that the schema asks for: its place and its part of the schema."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _numbers(item, path)
+    elif isinstance(node, dict):
+        if node.get("type") in ("integer", "number"):
+            yield path, node
+        for key, child in node.items():
+            yield from _numbers(child, path if key in ("properties", "$defs") else f"{path}/{key}")
+
+
+# what decides neither how much is computed nor how much is stored
+UNLIMITED = {
+    "clip_norm",
+    "noise_multiplier",
+    "learning_rates/items",
+    "projection",
+    "regularization",
+    "half_width",
+    "seed",
+    "from",
+    "to",
+    "x_limit",
+    "fixed/additionalProperties",
+}
+
+
+def test_every_number_that_decides_how_much_is_computed_has_a_limit():
+    for path, node in _numbers(schema.schema()):
+        limited = "maximum" in node or "exclusiveMaximum" in node
+        assert limited or any(path.endswith(f"/{name}") for name in UNLIMITED), path
+
+
+def test_limits_of_variables_are_those_of_the_accountants_with_their_reason():
+    panel = schema.schema()["$defs"]["panel"]["properties"]
+    for variable in ("n", "k", "slots", "rounds", "categories", "eps0", "sigma"):
+        assert panel[variable]["maximum"] == limits.LIMITS[variable].most
+        assert limits.LIMITS[variable].why in panel[variable]["description"]
+
+
+TWICE = {
+    "values": ("          eps0: 2\n", "          eps0: 2\n          eps0: 3\n", "eps0", 1),
+    "in braces": ("from: 10, to: 1e5", "from: 10, to: 1e5, from: 20", "from", 0),
+    "sections": ("bounds:\n", "paths: {}\nbounds:\n", "paths", -7),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "key", "apart"), TWICE.values(), ids=TWICE)
+def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path, refusal, old, new, key, apart):
+    text = edited(old, new)
+    second = line_of_edit(BASE, text)
+    first = {1: second - 1, 0: second, -7: 1}[apart]
+    assert refusal(text) == (
+        f"configuration: key {key!r} stands twice in one place of {tmp_path / '0.yaml'}, on line {first} and "
+        f"on line {second}; keep one"
+    )
+
+
+def test_what_anchors_share_stands_once(load):
+    shared = edited("panels:\n        a:", "panels:\n        a: &first").replace(
+        "        b:\n", "        c:\n          <<: *first\n          eps0: 3\n        b:\n"
+    )
+    figure = load(shared).figure("paper", "fig1")
+    assert {dict(curve.fixed)["eps0"] for curve in figure.curves if curve.panel == "c"} == {3}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("results", "taken", "results must be a folder, got 'taken', where taken is a file"),
+        ("figures", "taken/below", "figures must be a folder, got 'taken/below', where taken is a file"),
+        ("readme", "folder", "readme must be a file, got 'folder', which is a folder"),
+        ("readme", "taken/README.md", "the folder of readme must be a folder, got 'taken'"),
+    ],
+)
+def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, refusal, key, value, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()
+    (tmp_path / "folder").mkdir()
+    message = refusal(BASE, f"paths: {{{key}: {value}}}\n")
+    assert says in message
+    assert f"(at paths.{key}, " in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({"n": 1e6}, 60_000),
+        ({"n": 60_001}, 60_000),
+    ],
+)
+def test_more_clients_than_images_are_refused_before_anything_is_trained(root, changes, most):
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    raw["training"]["experiments"]["girgis2021-fig3"].update(changes)
+    with pytest.raises(ValueError, match=f"n must be at most {most}, the training images of mnist"):
+        config.resolve(raw)
+
+
+def test_a_study_may_not_have_trainings_without_end(root):
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    raw |= yaml.safe_load((root / "config/sweep.yaml").read_text(encoding="utf-8"))
+    raw["sweep"]["grid"]["eps0"] = [1 + number / 1000 for number in range(1000)]
+    with pytest.raises(ValueError, match="grid and seeds must make at most 100000 trainings"):
+        config.resolve(raw)
+
+
+@pytest.mark.parametrize("runs", ["1e7", "1e9"])
+def test_quantities_are_not_drawn_without_end(load, runs):
+    styled = STYLED.replace("fixed-window-dummies", "fixed-window-dummies-drawn")
+    drawn = QUANTITIES.replace("[fixed-window-dummies]", "[fixed-window-dummies-drawn]")
+    assert load(styled + drawn.replace("n: 10,", "n: 10, runs: 3, seed: 0,")).quantities
+    with pytest.raises(ValueError, match=r"runs must be at most 1e\+06, since .* is drawn by simulation"):
+        load(styled + drawn.replace("n: 10,", f"n: 10, runs: {runs}, seed: 0,"))
+
+
 # Files that cannot be configurations at all
 
 
 @pytest.mark.parametrize("text", ["a: [1", "a: b: c", "\ta: 1", "key: @"])
 def test_invalid_yaml_names_the_file_and_the_line(tmp_path, refusal, text):
     message = refusal(BASE, f"paths:\n{text}\n")
-    assert message.startswith(f"configuration: {tmp_path / '1.yaml'} is not valid YAML: ")
-    assert re.search(r"line [23]\b", message)
+    assert re.match(
+        rf"configuration: {re.escape(str(tmp_path))}/1\.yaml line [23], column \d+ is not valid YAML: \w",
+        message,
+    )
 
 
 @pytest.mark.parametrize("text", ["- 1", "- ab", "word", "3"])

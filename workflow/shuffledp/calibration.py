@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from shuffledp import checks, rounding
+from shuffledp import checks, limits, rounding
 from shuffledp.accountants import registry
 from shuffledp.accountants.registry import Accountant
 
@@ -23,8 +23,8 @@ Height = Callable[[int], float]
 
 _UNIT = 10 ** (DIGITS - 1)  # the smallest mantissa
 _SMALLEST_EXPONENT = -300  # of delta and of eps0; doubles end at 1e-308
-_LARGEST_EPS0_EXPONENT = 5
-_LARGEST_ROUNDS_EXPONENT = 15  # whole numbers beyond 2^53 are not exact in double precision
+_LARGEST_EPS0_EXPONENT = round(math.log10(limits.LIMITS["eps0"].most))
+_LARGEST_ROUNDS_EXPONENT = round(math.log10(limits.LIMITS["rounds"].most))
 _TINY = 1e-300
 _PUSH = 0.2  # how far interpolation is pushed to the middle: k1 of the ITP method, at its k2 = 2
 _SPARE = 4  # the interval may at any time be so much wider than bisection would have left it
@@ -136,9 +136,13 @@ def _upper(name: str) -> Accountant:
     if entry.kind != "upper":
         raise ValueError(
             f"accountant must be an upper bound to keep a budget, got {name!r} ({entry.kind}); "
-            f"upper bounds are {', '.join(registry.names('upper'))}"
+            f"upper bounds are {', '.join(registry.names('upper', **_system(entry)))}"
         )
     return entry
+
+
+def _system(entry: Accountant) -> dict[str, str]:
+    return {"protocol": entry.protocol, "mechanism": entry.mechanism}
 
 
 def _target(value: float) -> float:
@@ -168,6 +172,11 @@ def largest_eps0(accountant: str, *, target_eps: float, rounds: int, delta: floa
             (or every eps0) stays within the budget.
     """
     entry, target = _upper(accountant), _target(target_eps)
+    if "eps0" not in entry.system.variables:
+        raise ValueError(
+            f"accountant must be for a system set by eps0 to find the largest, got {accountant!r} for "
+            f"{entry.system}, set by {', '.join(entry.system.variables)}; find rounds instead"
+        )
     setting |= {"rounds": checks.count("rounds", rounds), "delta": delta}
 
     @functools.cache

@@ -12,6 +12,7 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +22,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import shuffledp
-from shuffledp import extras, rounding
+from shuffledp import extras, limits, refusals, rounding
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
@@ -32,6 +33,8 @@ BAD_INPUT = 2
 FAILED = 1
 DEFAULT_CONFIG = "config/config.yaml"
 
+_MOST_SEEDS = 1000
+_LITTLE = 20.0  # an epsilon beyond which there is a warning
 _PIPED_WIDTH = 350  # columns; a row stays one line where nobody reads it on a screen
 _ORDER = ("upper", "estimate", "lower")
 _SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
@@ -46,18 +49,36 @@ class _OneLineErrors(TyperGroup):
             code = super().main(*args, **{**kwargs, "standalone_mode": False}) or 0
         except TyperException as error:
             context = getattr(error, "ctx", None)
+            wanted = _INSTEAD.get((getattr(context, "info_name", None), getattr(error, "option_name", None)))
+            if wanted:
+                sys.exit(_complain(wanted, BAD_INPUT))
             hint = f" (see {context.command_path} --help)" if context else ""
             code = _complain(error.format_message().rstrip(".") + hint, error.exit_code)
         except ValueError as error:
-            code = _complain(str(error), BAD_INPUT)
+            code = _complain(_with_options(str(error)), BAD_INPUT)
         except ArithmeticError as error:
-            code = _complain(str(error), FAILED)
+            code = _complain(_with_options(str(error)), FAILED)
+        except OSError as error:
+            code = _complain(refusals.of_system(error), FAILED)
         sys.exit(code)
 
 
 def _complain(message: str, code: int) -> int:
     typer.echo(f"Error: {' '.join(message.split())}", err=True)
     return code
+
+
+def _warn(message: str) -> None:
+    typer.echo(f"Warning: {message}", err=True)
+
+
+def _with_options(message: str) -> str:
+    """Return a refusal of the library's with the options of the variables that it says must be otherwise."""
+    return re.sub(
+        r"(?<![\w-])([a-z]\w*)(?= must )",
+        lambda found: _OPTIONS.get(found[1], _NUMBERS.get(found[1], found[1])),
+        message,
+    )
 
 
 app = typer.Typer(
@@ -159,6 +180,15 @@ AsJson = Annotated[
 ]
 
 
+_UNUSUAL_ROUNDS = (
+    "A client that sends two reports in a round: enter twice its EPS0 and one round, and count clients, not "
+    "reports, in N and K. Fewer than K reports arrive: throw them away unread, and draw the round anew; or, "
+    "where neither the records nor who a client is decide whether it drops out, enter the fewest that "
+    "arrived in any round for K, and N times that over K, rounded down, for N, which leaves the rate K/N "
+    "as it is."
+)
+
+
 @app.callback(invoke_without_command=True)
 def _shuffledp(
     context: typer.Context,
@@ -176,7 +206,7 @@ def _shuffledp(
         raise typer.Exit(BAD_INPUT)
 
 
-@app.command()
+@app.command(epilog=_UNUSUAL_ROUNDS)
 def epsilon(
     rounds: Rounds,
     delta: Delta,
@@ -267,10 +297,14 @@ def epsilon(
         rows = [(entry, _details(entry, setting)) for entry in entries]
     rows.sort(key=lambda row: _tightest_first(row[0], row[1]["epsilon"]))
     bracket = _bracket(rows) if accountant is None else None
+    if rows:
+        _warn_of_little(setting, rows[0][1]["epsilon"])
     if as_json:
         found = [{**_described(entry), "epsilon": row["epsilon"], "details": row} for entry, row in rows]
         for name, reason in refused:
-            found.append({**_described(accountants.get(name)), "epsilon": None, "refused": reason})
+            found.append(
+                {**_described(accountants.get(name)), "epsilon": None, "refused": _with_options(reason)}
+            )
         _print_json({"setting": setting, "accountants": found, "bracket": bracket})
         return
     typer.echo(_in_words(setting))
@@ -285,10 +319,13 @@ def epsilon(
                 entry.theorem,
             ]
             for entry, row in rows
+        ]
+        + [
+            [name, "none", _side(entry), entry.citation, f"cannot answer: {_with_options(reason)}"]
+            for name, reason in refused
+            for entry in (accountants.get(name),)
         ],
     )
-    for name, reason in refused:
-        typer.echo(f"{name} cannot answer: {reason}")
     if bracket:
         low, high = rounding.shown(bracket["lower"], "lower"), rounding.shown(bracket["upper"], "upper")
         ratio = rounding.shown(bracket["ratio"], "upper", digits=4)
@@ -301,7 +338,7 @@ def epsilon(
             typer.echo(f"{column} = {rounding.shown(row[column], kind)}")
 
 
-@app.command()
+@app.command(epilog=_UNUSUAL_ROUNDS)
 def delta(
     rounds: Rounds,
     eps: Annotated[str, typer.Option("--eps", metavar="EPS", help="Epsilon at which delta is asked for.")],
@@ -352,6 +389,7 @@ def delta(
     found = calibration.delta_at(entry.name, eps=asked, **setting)
     # every mechanism is (eps, 1)-DP, so no accountant is asked about that
     recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
+    _warn_of_little(setting, asked)
     if as_json:
         result = {"delta": found, "eps": asked, "epsilon": recomputed}
         _print_json({"setting": setting, "accountant": _described(entry), **result})
@@ -362,7 +400,7 @@ def delta(
         typer.echo(f"epsilon at that delta: {rounding.shown(recomputed, entry.kind)}")
 
 
-@app.command()
+@app.command(epilog=_UNUSUAL_ROUNDS)
 def calibrate(
     target_eps: Annotated[
         str, typer.Option("--target-eps", metavar="EPS", help="The budget: epsilon must not exceed it.")
@@ -376,6 +414,17 @@ def calibrate(
     eps0: Annotated[
         str | None, typer.Option("--eps0", metavar="EPS0", help="Given: find the largest T.")
     ] = None,
+    categories: Categories = None,
+    gamma: Gamma = None,
+    rate: Rate = None,
+    slots: Slots = None,
+    participation: Participation = None,
+    sigma: Sigma = None,
+    delta0: Delta0 = None,
+    share: Share = None,
+    tv: Tv = None,
+    protocol: Protocol = None,
+    mechanism: Mechanism = None,
     accountant: Name = None,
     as_json: AsJson = False,
 ) -> None:
@@ -383,16 +432,35 @@ def calibrate(
 
     With --rounds the largest EPS0, rounded down to seven digits; with --eps0 the largest whole T. Epsilon
     recomputed from the printed number does not exceed the budget. The accountant must be an upper bound.
+    Where what is sent is not set by EPS0, as with --sigma, give neither of the two, and T is found.
     """
-    if (rounds is None) == (eps0 is None):
-        given = "neither" if rounds is None else "both"
-        raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {given}")
     target = _real("--target-eps", target_eps, zero=False)
     unknown = "rounds" if rounds is None else "eps0"
-    read = {**_read({"n": clients, "k": per_round, "eps0": eps0}), "delta": _delta(delta)}
+    given = {
+        "n": clients,
+        "k": per_round,
+        "eps0": eps0,
+        "categories": categories,
+        "gamma": gamma,
+        "rate": rate,
+        "slots": slots,
+        "participation": participation,
+        "sigma": sigma,
+        "delta0": delta0,
+        "share": share,
+        "tv": tv,
+    }
+    read = {**_read(given), "delta": _delta(delta)}
     if rounds is not None:
         read["rounds"] = _count("--rounds", rounds, at_least=1)
-    system = _system(None, None, accountant, read)
+    system = _system(protocol, mechanism, accountant, read)
+    if "eps0" not in system.variables and rounds is not None:
+        raise ValueError(
+            f"leave out --rounds, which are found: {system} is set by {_names(system)}, not by --eps0"
+        )
+    if "eps0" in system.variables and (rounds is None) == (eps0 is None):
+        found = "neither" if rounds is None else "both"
+        raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {found}")
     setting = _of_system(system, read, but=unknown)
     from shuffledp import accountants, calibration
 
@@ -400,6 +468,7 @@ def calibrate(
     entry = accountants.get(system.default if accountant is None else accountant)
     found = find(entry.name, target_eps=target, **setting)
     recomputed = float(entry.epsilon(**setting, **{unknown: found}))
+    _warn_of_little(setting, recomputed)
     if as_json:
         result = {"target_eps": target, unknown: found, "epsilon": recomputed}
         _print_json({"setting": setting, "accountant": _described(entry), **result})
@@ -470,6 +539,10 @@ def train(
     if experiment is None:
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
+    folder = out or chosen.folder(settings.results)
+    why_not = refusals.of_folder(folder)
+    if why_not:
+        raise ValueError(f"{'--out' if out else 'paths.results'} {why_not}")
     extras.need("torch", extra="training")
     from shuffledp.training import commands
 
@@ -479,7 +552,7 @@ def train(
         seeds=wanted,
         device=device,
         threads=cores,
-        folder=out or chosen.folder(settings.results),
+        folder=folder,
         root=_data(data, settings),
         say=typer.echo,
     )
@@ -584,6 +657,10 @@ def _seeds(seed: str | None, seeds: str | None) -> range:
     first, dash, last = seeds.partition("-")
     if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last)):
         raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
+    if int(last) - int(first) >= _MOST_SEEDS:
+        raise ValueError(
+            f"--seeds must be a range of at most {_MOST_SEEDS}, since each is a training, got {seeds!r}"
+        )
     return range(int(first), int(last) + 1)
 
 
@@ -610,7 +687,14 @@ def _count(option: str, text: str, *, at_least: int) -> int:
     number = _number(option, text, wanted)
     if number != int(number) or number < at_least:
         raise ValueError(f"{option} must be {wanted}, got {text!r}")
-    return int(number)
+    return int(_limited(option, number))
+
+
+def _limited(option: str, number: float) -> float:
+    words = limits.beyond(_VARIABLES.get(option, ""), number)
+    if words:
+        raise ValueError(f"{option} {words}")
+    return number
 
 
 def _read(given: dict[str, str | None]) -> dict[str, float]:
@@ -636,6 +720,7 @@ def _of_randomizer(
     from shuffledp import accountants
 
     found = accountants.bracket(**read, randomizer=name)
+    _warn_of_little(read, found.upper)
     ratio = found.upper / found.lower if found.lower > 0 else math.inf
     if as_json:
         _print_json(
@@ -663,6 +748,9 @@ def _system(
     from shuffledp import accountants
     from shuffledp.accountants import systems
 
+    if protocol is not None and mechanism is None and accountant is None:
+        having = systems.mechanisms(protocol)
+        mechanism = having[0] if len(having) == 1 else None
     known = [name for name in ("share", "tv") if name in read]
     if known and mechanism is None and accountant is None:
         mechanism = known[0] if len(known) == 1 else "blanket"
@@ -683,10 +771,14 @@ def _system(
     return asked
 
 
+def _names(system: System) -> str:
+    return ", ".join(_OPTIONS[name] for name in system.variables)
+
+
 def _of_system(system: System, read: dict[str, float], *, but: str = "") -> dict[str, float]:
     """Return the setting, which must name the system's variables (all but the one that is looked for)."""
     about = f"protocol {system.protocol} with mechanism {system.mechanism}"
-    takes = ", ".join(_OPTIONS[name] for name in system.variables)
+    takes = _names(system)
     for name in system.variables:
         if name not in read and name != but:
             raise ValueError(f"{_OPTIONS[name]} is needed for {about}, which takes {takes}")
@@ -701,7 +793,7 @@ def _real(option: str, text: str, *, zero: bool = True) -> float:
     number = float(_number(option, text, wanted))
     if number < 0 or (number == 0 and not zero):
         raise ValueError(f"{option} must be {wanted}, got {text!r}")
-    return number
+    return _limited(option, number)
 
 
 def _delta(text: str) -> float:
@@ -746,6 +838,31 @@ _OPTIONS = {
     "cells": "--cells",
     "collision": "--collision",
 }
+# what the library calls by the names of options
+_NUMBERS = {"target_eps": "--target-eps"} | {
+    name: f"--{name}"
+    for name in ("rounds", "delta", "eps", "protocol", "mechanism", "accountant", "randomizer", "device")
+}
+_VARIABLES = {option: name for name, option in {**_OPTIONS, **_NUMBERS, "threads": "--threads"}.items()}
+# what a command is asked for, or calls otherwise; the closest option in letters is a false friend
+_INSTEAD = {
+    ("delta", "--delta"): (
+        "--delta is what this command prints: give --eps, the epsilon at which it is asked for; epsilon at a "
+        "given delta is printed by `shuffledp epsilon`"
+    ),
+    ("epsilon", "--eps"): (
+        "--eps is what this command prints: give --delta; delta at a given epsilon is printed by "
+        "`shuffledp delta`, and the local privacy parameter is --eps0"
+    ),
+    (
+        "epsilon",
+        "--target-eps",
+    ): "--target-eps is an option of `shuffledp calibrate`; this command prints epsilon",
+    ("delta", "--target-eps"): "--target-eps is an option of `shuffledp calibrate`; give --eps",
+    ("calibrate", "--eps"): (
+        "--eps is ambiguous here: the budget is --target-eps, and the local privacy parameter is --eps0"
+    ),
+}
 _READERS: dict[str, Callable[[str, str], float]] = {
     "n": functools.partial(_count, at_least=1),
     "k": functools.partial(_count, at_least=1),
@@ -776,6 +893,21 @@ def _details(entry: Accountant, setting: dict[str, float]) -> dict[str, float]:
     except ArithmeticError as error:
         raise ArithmeticError(f"{entry.name}: {error}; choose another by --accountant") from error
     return {column: float(value) for column, value in found.items()}
+
+
+def _warn_of_little(setting: dict[str, float], epsilon: float) -> None:
+    """Say where a guarantee, though it holds, promises little."""
+    n, delta = setting.get("n"), setting.get("delta", 0.0)
+    if n is not None and delta >= 1 / n:
+        _warn(
+            f"delta = {delta:g} is at least 1/n = {1 / n:g}: a mechanism that publishes the record of a "
+            "random client whole would pass; take a delta far below 1/n"
+        )
+    if epsilon > _LITTLE:
+        _warn(
+            f"epsilon = {epsilon:.4g} promises next to nothing: what is published may be e^{epsilon:.4g} "
+            "times as likely with one record as with another"
+        )
 
 
 def _tightest_first(entry: Accountant, value: float) -> tuple[int, bool, float]:

@@ -18,7 +18,7 @@ import jsonschema
 import numpy as np
 import yaml
 
-from shuffledp import accountants, simulation
+from shuffledp import accountants, limits, refusals, simulation
 from shuffledp.accountants import named, registry, systems
 from shuffledp.accountants.systems import System, answer, variables
 from shuffledp.checkin import quantities
@@ -32,6 +32,12 @@ from shuffledp.training.grid import Grid
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
 _WHOLE = ("n", "k", "categories", "slots", "rounds")
 _PROBABILITIES = ("delta", "gamma", "rate")
+# Of quantities that are drawn, by simulation, and of those that are computed.
+_DRAWN = {"runs": 1e6, "n": 1e8, "slots": 1e8}
+_MOST_TRAININGS = 100_000  # of a study, since every run of the workflow plans them all
+# Training images, of each digit for MNIST; generated ones are made in memory, some kilobytes each.
+_MNIST_IMAGES = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
+_IMAGES = {"synthetic": 1_000_000, "cifar10": 50_000, "cifar10-jpeg": 50_000}
 
 
 @dataclass(frozen=True)
@@ -397,14 +403,57 @@ def load(paths: Iterable[Path | str]) -> Settings:
             raise ValueError(
                 f"configuration: {name} cannot be read ({error.strerror}); check the path"
             ) from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ValueError(
-                f"configuration: {name} is not valid YAML: {' '.join(str(error).split())}"
-            ) from None
+        except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+            raise ValueError(f"configuration: {_invalid(name, error)}") from None
         if not isinstance(layer, dict):
             raise ValueError(f"configuration: {name} must hold keys and values, got {type(layer).__name__}")
         merged = _overlay(merged, layer)
     return resolve(merged, files=names)
+
+
+def _invalid(name: str, error: Exception) -> str:
+    """Say in a line where a file is no YAML."""
+    if isinstance(error, RecursionError):
+        return f"{name} is nested too deeply to be read; write it flat"
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{name} is not valid YAML: {' '.join(str(error).split())}"
+    what = " ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None))))
+    return f"{name} line {mark.line + 1}, column {mark.column + 1} is not valid YAML: {what}"
+
+
+def _repeated(name: str) -> str | None:
+    """Say where a key stands twice in one mapping of a file, of which a reader takes the last; None if none.
+
+    What cannot be read is left to the reader of the file.
+    """
+    try:
+        root = _composed(Path(name).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError):
+        return None
+    waiting, seen = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or id(node) in seen:  # an anchor's node stands in several places
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif isinstance(node, yaml.MappingNode):
+            lines: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                waiting.append(value)
+                if not isinstance(key, yaml.ScalarNode):
+                    continue
+                line = key.start_mark.line + 1
+                if (key.tag, key.value) in lines:
+                    before = lines[key.tag, key.value]
+                    return (
+                        f"key {key.value!r} stands twice in one place of {name}, on line {before} and "
+                        f"on line {line}; keep one"
+                    )
+                lines[key.tag, key.value] = line
+    return None
 
 
 def _overlay(base: Any, layer: Any) -> Any:
@@ -429,7 +478,11 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         ValueError: naming the key, its line, the value and the remedy.
     """
     data = _with_numbers(copy.deepcopy(dict(raw)))
-    fault = _not_finite(data, []) or _first_fault(data)
+    for name in files:
+        twice = _repeated(name)
+        if twice:
+            raise ValueError(f"configuration: {twice}")
+    fault = _not_finite(data, []) or _first_fault(data) or _wrong_path(data["paths"])
     if fault:
         path, message = fault
         raise ValueError(f"configuration: {message} (at {_where(path, files)})")
@@ -524,6 +577,18 @@ def _first_fault(data: dict[str, Any]) -> tuple[list[str], str] | None:
     return path, fault.message + (f". {meaning}" if meaning else "")
 
 
+def _wrong_path(paths: Mapping[str, str]) -> tuple[list[str], str] | None:
+    """Return which path cannot be written to: a file is where a folder must be, or the other way round."""
+    for key, value in paths.items():
+        is_file = key == "readme"
+        if is_file and Path(value).is_dir():
+            return ["paths", key], f"{key} must be a file, got {value!r}, which is a folder"
+        why_not = refusals.of_folder(str(Path(value).parent) if is_file else value)
+        if why_not:
+            return ["paths", key], f"{'the folder of ' if is_file else ''}{key} {why_not}"
+    return None
+
+
 def _where(path: Sequence[str], files: Sequence[str]) -> str:
     """Return the key and, as far as a file has it, the file and line; what overrides comes first."""
     dotted = ".".join(path) or "top level"
@@ -572,11 +637,30 @@ def _experiment(
     """Return an experiment whose settings are at one place of the configuration, but for those elsewhere."""
     lists = {key: tuple(value) for key, value in setting.items() if isinstance(value, list)}
     try:
-        return Experiment(name=name, **{**setting, **lists})
+        made = Experiment(name=name, **{**setting, **lists})
+        _check_images(made)
+        return made
     except ValueError as error:
         fault = next((key for key in setting if str(error).startswith(key)), None)
         place = (elsewhere or {}).get(fault, [*at, fault]) if fault else at
         raise ValueError(f"configuration: {error} (at {_where(place, files)})") from None
+
+
+def _images(experiment: Experiment) -> int:
+    """Return how many training images there are for an experiment's clients to hold."""
+    if experiment.data in _IMAGES:
+        return _IMAGES[experiment.data] // (2 if experiment.features == "public-half" else 1)
+    return sum(_MNIST_IMAGES[digit] for digit in experiment.digits or range(10))
+
+
+def _check_images(experiment: Experiment) -> None:
+    most = _images(experiment)
+    if not experiment.bootstrap and experiment.n > most:
+        of = f" of {', '.join(map(str, experiment.digits))}" if experiment.digits else ""
+        raise ValueError(
+            f"n must be at most {most}, the training images of {experiment.data}{of}, one a client, got "
+            f"{experiment.n}"
+        )
 
 
 def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]) -> Sweep:
@@ -592,6 +676,12 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
                 f"configuration: {axis} must name each value once, numbers to ten digits, got {value} "
                 f"{times} times (at {_where([*at, axis], files)})"
             )
+    trainings = math.prod(map(len, axes.values())) * int(setting["experiment"].get("seeds", 1))
+    if trainings > _MOST_TRAININGS:
+        raise ValueError(
+            f"configuration: grid and seeds must make at most {_MOST_TRAININGS} trainings, since every run "
+            f"of the workflow plans them all, got {trainings} (at {_where(at, files)})"
+        )
     cells = []
     for (row, eps0), (column, k), (layer, randomizer) in itertools.product(
         *(enumerate(grid[axis]) for axis in ("eps0", "k", "randomizer"))
@@ -858,6 +948,16 @@ def _quantities(
                     f"and fix the others (at {_where(place, files)})"
                 )
             fixed = tuple((key, float(panel["fixed"][key])) for key in entry.variables if key != variable)
+            drawn = "runs" in entry.variables
+            for key, value in (*fixed, (variable, max(values))):
+                at_x = key == variable
+                spot = _where([*here, "x", "to"] if at_x else [*here, "fixed", key], files)
+                if drawn and value > _DRAWN.get(key, math.inf):
+                    raise ValueError(
+                        f"configuration: {key} must be at most {_DRAWN[key]:g}, since {quantity!r} is drawn "
+                        f"by simulation, got {value:g} (at {spot})"
+                    )
+                _check_limit(key, value, spot)
             curves.append(QuantityCurve(paper, name, label, quantity, variable, values, fixed))
     looks = {
         quantity: {"label": quantities.get(quantity).label, **styles[quantity]}
@@ -891,6 +991,8 @@ def _points(
 def _check_range(
     given: dict[str, float], variable: str, values: tuple[float, ...], at: list[str], files: Sequence[str]
 ) -> None:
+    for value in (min(values), max(values)):
+        _check_limit(variable, value, _where([*at, "x"], files))
     smallest, largest = {variable: min(values), **given}, {variable: max(values), **given}
     if "k" in largest and "n" in smallest and largest["k"] > smallest["n"]:
         raise ValueError(
@@ -902,6 +1004,12 @@ def _check_range(
         raise ValueError(
             f"configuration: {variable} must stay below 1 along x (at {_where([*at, 'x'], files)})"
         )
+
+
+def _check_limit(variable: str, value: float, where: str) -> None:
+    words = limits.beyond(variable, value)
+    if words:
+        raise ValueError(f"configuration: {variable} {words} (at {where})")
 
 
 def _fixed(

@@ -23,23 +23,15 @@ from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 
 _MOST_TOLD = 0.9  # of delta, spent on what all rounds disclose
 _GUARANTEES = 3  # tried for a number of rounds, each disclosing a quarter of the one before
-_SIGMAS = (1e-100, 1e100)  # squares of which are representable
 _LEAST_EPS0 = 1e-9  # below, a smaller local guarantee would gain nothing
 _ROUNDING = 1e-9  # of binomial probabilities, relative
-
-
-def _sigma(value: Any) -> float:
-    sigma = checks.positive("sigma", value)
-    if not _SIGMAS[0] <= sigma <= _SIGMAS[1]:
-        raise ValueError(f"sigma must lie in [{_SIGMAS[0]:g}, {_SIGMAS[1]:g}], got {value!r}")
-    return sigma
 
 
 def _checked(given: Mapping[str, Any]) -> systems.Setting:
     return {
         "n": checks.count("n", given["n"]),
         "rate": checks.probability("rate", given["rate"]),
-        "sigma": _sigma(given["sigma"]),
+        "sigma": checks.positive("sigma", given["sigma"]),
     }
 
 

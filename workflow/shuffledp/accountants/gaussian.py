@@ -19,12 +19,12 @@ from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
 from shuffledp.profiles.gaussian import gaussian_epsilon
-from shuffledp.profiles.shuffled_gaussian import WAYS, check_sigma, shuffled_gaussian_outcomes
+from shuffledp.profiles.shuffled_gaussian import WAYS, shuffled_gaussian_outcomes
 from shuffledp.rdp.liew2022gaussian import liew2022gaussian_shuffle
 
 
 def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {"n": checks.count("n", given["n"]), "sigma": check_sigma(given["sigma"])}
+    return {"n": checks.count("n", given["n"]), "sigma": checks.positive("sigma", given["sigma"])}
 
 
 SYSTEM = systems.enter(

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import checks, numerics
+from shuffledp import checks, limits, numerics
 from shuffledp.accountants import systems
 from shuffledp.checks import FloatArray
 from shuffledp.composition import subsample
@@ -87,7 +87,7 @@ class Accountant:
             ValueError: an argument is out of range, or the setting is one of another system.
         """
         checked = self.system.checked(setting, f"accountant {self.name!r}")
-        counts = checks.counts("rounds", rounds)
+        counts = _rounds(rounds)
         delta = checks.probability("delta", delta, zero=True)
         flat = counts.ravel()
         if delta < numerics.SMALLEST_DELTA:
@@ -112,6 +112,16 @@ class Accountant:
     def epsilon(self, *, rounds: ArrayLike, delta: float, **setting: float) -> float | FloatArray:
         """Return epsilon after ``rounds`` rounds; arguments, direction and errors as for ``details``."""
         return self.details(rounds=rounds, delta=delta, **setting)["epsilon"]
+
+
+def _rounds(value: ArrayLike) -> FloatArray:
+    """Return numbers of rounds, whole and within their limits."""
+    if isinstance(value, int):  # one that no array of numbers holds would be refused as no number
+        limits.check("rounds", value)
+    counts = checks.counts("rounds", value)
+    if counts.size:
+        limits.check("rounds", float(counts.max()))
+    return counts
 
 
 _REGISTRY: dict[str, Accountant] = {}
@@ -223,7 +233,7 @@ def attempts(
     for entry in entries:
         # what is wrong with the question is no matter of one accountant
         entry.system.checked(setting, f"accountant {entry.name!r}")
-        checks.counts("rounds", rounds)
+        _rounds(rounds)
         checks.probability("delta", delta, zero=True)
         try:
             found.append((entry, entry.details(rounds=rounds, delta=delta, **setting)))
@@ -272,6 +282,7 @@ def bracket(
     system = systems.get(protocol, mechanism)
     system.checked(setting, "the bracket")
     count = checks.count("rounds", rounds, at_least=0)
+    limits.check("rounds", count)
     refusals: list[Refusal] = []
 
     def all_of(kind: Kind) -> list[tuple[float, str]]:
@@ -281,6 +292,11 @@ def bracket(
             raise ValueError(f"no bracket for {system}: it has no accountant of kind {kind!r}")
         found, refused = attempts(entries, **setting, rounds=count, delta=delta)
         refusals.extend(refused)
+        if not found:
+            why = "; ".join(f"{name}: {reason}" for name, reason in refused)
+            raise ValueError(
+                f"no bracket for {system} here, since no accountant of kind {kind!r} answers: {why}"
+            )
         return [(float(columns["epsilon"]), entry.name) for entry, columns in found]
 
     lower, upper = max(all_of("lower")), min(all_of("upper"))

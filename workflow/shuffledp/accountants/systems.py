@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp import limits
+
 Setting = dict[str, Any]
 
 MAIN = ("subsampled-shuffle", "ldp")
@@ -60,13 +62,20 @@ class System:
             ValueError: a variable is missing, not one of this system, or out of range.
         """
         if set(given) != set(self.variables):
-            meant = [str(system) for system in systems() if set(given) == set(system.variables)]
+            meant = [
+                f"protocol {system.protocol!r} with mechanism {system.mechanism!r}"
+                for system in systems()
+                if set(given) == set(system.variables)
+            ]
             raise ValueError(
                 f"{asker} is for {self}: {self.words}, set by {', '.join(self.variables)} (with rounds and "
                 f"delta); got {', '.join(given) or 'nothing'}"
-                + (f", which set {' or '.join(meant)}, accounted for by others" if meant else "")
+                + (f", which set {' or '.join(meant)}: name that, or its accountants" if meant else "")
             )
-        return self.check(given)
+        found = self.check(given)
+        for name, value in found.items():
+            limits.check(name, value)
+        return found
 
 
 _SYSTEMS: dict[tuple[str, str], System] = {}
@@ -91,11 +100,19 @@ def get(protocol: str, mechanism: str) -> System:
         ValueError: there is none.
     """
     if (protocol, mechanism) not in _SYSTEMS:
-        known = "; ".join(map(str, systems()))
+        having = mechanisms(protocol)
+        if not having:
+            known = ", ".join(dict.fromkeys(system.protocol for system in systems()))
+            raise ValueError(f"protocol must be one of {known}, got {protocol!r}")
         raise ValueError(
-            f"protocol and mechanism must be one of: {known}; got {protocol!r} with {mechanism!r}"
+            f"mechanism must be one of {', '.join(having)} for protocol {protocol}, got {mechanism!r}"
         )
     return _SYSTEMS[protocol, mechanism]
+
+
+def mechanisms(protocol: str) -> list[str]:
+    """Return what is known to be sent in rounds of a protocol; nothing if there is no such protocol."""
+    return [system.mechanism for system in systems() if system.protocol == protocol]
 
 
 def systems() -> list[System]:

@@ -140,9 +140,12 @@ def shuffled_gaussian_outcomes(
 
 def check_sigma(sigma: object) -> float:
     """Return the standard deviation of the noise, a number in the range that is computed."""
-    number = checks.real("sigma", sigma, at_least=SMALLEST_SIGMA)
-    if number > LARGEST_SIGMA:
-        raise ValueError(f"sigma must be at most {LARGEST_SIGMA:g}, got {sigma!r}")
+    number = checks.positive("sigma", sigma)
+    if not SMALLEST_SIGMA <= number <= LARGEST_SIGMA:
+        raise ValueError(
+            f"sigma must lie in [{SMALLEST_SIGMA:g}, {LARGEST_SIGMA:g}], outside of which the law of a sum "
+            f"of log-normal terms is not computed, got {sigma!r}"
+        )
     return number
 
 

@@ -51,7 +51,12 @@ def liew2022gaussian_shuffle(order: ArrayLike, *, n: int, sigma: float) -> float
         ValueError: an argument is out of range, or an order is not a whole number >= 2.
     """
     orders = checks.integer_orders(order)
-    n, sigma = checks.count("n", n), checks.real("sigma", sigma, at_least=SMALLEST_SIGMA)
+    n, sigma = checks.count("n", n), checks.positive("sigma", sigma)
+    if sigma < SMALLEST_SIGMA:
+        raise ValueError(
+            f"sigma must be at least {SMALLEST_SIGMA:g}, below which the moments of log-normal terms are not "
+            f"computed, got {sigma!r}"
+        )
     flat = orders.ravel()
     value = np.full(flat.shape, np.inf)
     known = flat <= LARGEST_ORDER

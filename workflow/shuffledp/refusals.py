@@ -1,0 +1,45 @@
+"""Errors of the operating system, for people to read: told in a line, and some of them foreseen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_REMEDY = "check the path and the disk"
+_REMEDIES: dict[type[OSError], str] = {
+    FileNotFoundError: "check the path",
+    FileExistsError: "name a folder, not a file",
+    NotADirectoryError: "name a folder, not a file",
+    IsADirectoryError: "name a file, not a folder",
+    PermissionError: "name another, or change its permissions",
+}
+
+
+def of_system(error: OSError) -> str:
+    """Return what to tell of an error of the operating system: the path, what is wrong and the remedy.
+
+    Args:
+        error: as Python raises it; one without a path, as of a network or of memory, is told by its reason.
+    """
+    reason = error.strerror or str(error) or type(error).__name__
+    if error.filename is None:
+        return f"the operating system refuses: {reason}; free what is short, and try again"
+    # the second path is that which a file shall take the place of, and the one that somebody named
+    path = error.filename if error.filename2 is None else error.filename2
+    words = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else str(path)
+    return f"{words} cannot be read or written ({reason}); {_REMEDIES.get(type(error), _REMEDY)}"
+
+
+def of_folder(path: str) -> str | None:
+    """Return why a folder cannot be made or written to, as far as that can be told without trying; or None.
+
+    Args:
+        path: of the folder, which need not be there.
+    """
+    folder = Path(path)
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not there.is_dir():
+        return f"must be a folder, got {path!r}, where {there} is a file; name another"
+    if not os.access(there, os.W_OK | os.X_OK):
+        return f"must be a folder that can be written to, got {path!r}, where {there} is not; name another"
+    return None
