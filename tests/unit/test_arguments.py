@@ -298,3 +298,27 @@ def test_composition_broadcasts():
         rdp.to_delta(_curve, eps=eps, rounds=rounds).value,
     ):
         assert composed.shape == (3, 2)
+
+
+@pytest.mark.parametrize("curve", [3, 0.5, [3.0], None])
+def test_a_curve_must_be_a_function(curve):
+    asked = [
+        lambda: rdp.to_epsilon(curve, delta=1e-5),
+        lambda: rdp.to_delta(curve, eps=1.0),
+        lambda: rdp.wang2019_subsampled(3, gamma=0.1, rdp=curve, eps_inf=1.0),
+    ]
+    for ask in asked:
+        with pytest.raises(ValueError, match=r"^rdp must be a function that maps an array of orders"):
+            ask()
+
+
+def test_the_bracket_says_which_system_is_set_by_what_it_was_given():
+    setting = {"n": 7, "sigma": 2.0, "rounds": 2, "delta": 1e-5}
+    with pytest.raises(ValueError, match="protocol 'shuffle' with mechanism 'gaussian': name that"):
+        accountants.bracket(**setting)
+    assert accountants.bracket(**setting, protocol="shuffle", mechanism="gaussian").upper > 0
+    # where no lower bound is computed, the reason is told
+    with pytest.raises(
+        ValueError, match=r"no accountant of kind 'lower' answers: .*: sigma must lie in \[0.1"
+    ):
+        accountants.bracket(**{**setting, "sigma": 0.05}, protocol="shuffle", mechanism="gaussian")

@@ -14,6 +14,11 @@ RenyiCurve = Callable[[FloatArray], "float | FloatArray"]
 
 def evaluate(rdp: RenyiCurve, orders: FloatArray) -> FloatArray:
     """Return the curve at ``orders``, and refuse values that no Renyi divergence can take."""
+    if not callable(rdp):
+        raise ValueError(
+            f"rdp must be a function that maps an array of orders to Renyi DP parameters, got {rdp!r}; for "
+            "one parameter at every order write lambda order: 0 * order + value"
+        )
     values = np.broadcast_to(np.asarray(rdp(orders), dtype=np.float64), orders.shape)
     if np.isnan(values).any() or (values < 0).any():
         bad = float(orders[np.nonzero(~(values >= 0))[0][0]])
