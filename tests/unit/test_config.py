@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from shuffledp import accountants, config, limits, schema
+from shuffledp import config, limits, schema
 
 BASE = """\
 paths: {results: results, figures: figures, readme: README.md}
