@@ -12,7 +12,11 @@ from shuffledp import files, jobs, provenance
 # An error, and what its line must say; a bare 'epsilon', or nothing at all, would tell a reader nothing.
 ERRORS = {
     "value": (ValueError("n must be a whole number >= 1, got 0"), "n must be a whole number >= 1, got 0"),
-    "system": (FileNotFoundError(2, "No such file or directory", "a.csv"), "'a.csv'"),
+    "system": (
+        FileNotFoundError(2, "No such file or directory", "a.csv"),
+        "a.csv cannot be read or written (No such file or directory); check the path",
+    ),
+    "network": (OSError("the connection ended early; try again"), "the connection ended early; try again"),
     "several lines": (RuntimeError("first\nsecond\n\nthird"), "third"),
     "no message": (AssertionError(), "AssertionError"),
     "key": (KeyError("epsilon"), "KeyError"),
@@ -39,6 +43,21 @@ def test_an_error_is_one_line_and_the_trace_is_in_the_log(tmp_path, capsys, erro
     assert trace.startswith("Traceback (most recent call last)")
     assert "_fail(error)" in trace
     assert type(error).__name__ in trace
+
+
+def test_a_log_that_cannot_be_written_hides_no_error(tmp_path, capsys):
+    (tmp_path / "logs").touch()
+    with pytest.raises(SystemExit), jobs.logged(tmp_path / "logs" / "rule.log"):
+        pass
+    shown = capsys.readouterr().err
+    assert shown == (
+        f"error: {tmp_path / 'logs'} cannot be read or written (File exists); name a folder, not a file\n"
+    )
+    log = tmp_path / "rule.log"
+    log.mkdir()
+    with pytest.raises(SystemExit), jobs.logged(log):
+        _fail(ValueError("n must be less"))
+    assert capsys.readouterr().err == "error: n must be less\n"
 
 
 def test_a_success_is_silent_and_replaces_the_log(tmp_path, capsys):

@@ -51,6 +51,12 @@ def sampled(bound):
     return profiles.subsampled(lambda eps: 0.3 * np.exp(-eps), gamma=0.1, bound=bound)(0.2)
 
 
+def sampled_flat(bound):
+    """A profile that does not fall shows what it is multiplied by alone."""
+    values = profiles.subsampled(lambda eps: np.full(np.shape(eps), 0.3), gamma=0.1, bound=bound)([0.2, -0.2])
+    return min(values, key=float)
+
+
 def gaussians(bound):
     return profiles.shuffled_gaussian(0.5, n=1, sigma=1.0, bound=bound)
 
@@ -194,6 +200,8 @@ CONSTANTS = {
     ),
     "subsampled, upper": (profiles.subsampling, "_ROUNDING", 1, lambda: sampled("upper")),
     "subsampled, lower": (profiles.subsampling, "_ROUNDING", -1, lambda: sampled("lower")),
+    "subsampled, factor, upper": (profiles.subsampling, "_ROUNDING", 1, lambda: sampled_flat("upper")),
+    "subsampled, factor, lower": (profiles.subsampling, "_ROUNDING", -1, lambda: sampled_flat("lower")),
     "conversion, upper": (rdp.conversion, "_ROUNDING", 1, lambda: rdp.to_epsilon(linear, delta=1e-6).value),
     "conversion, lower": (
         rdp.conversion,

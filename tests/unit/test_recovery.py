@@ -179,3 +179,14 @@ def test_configuration_files_are_found_among_arguments(here):
 def test_nothing_to_resume_is_no_error(here, capsys):
     assert recovery.resume() == 0
     assert "Nothing to resume" in capsys.readouterr().out
+
+
+def test_what_the_system_refuses_is_one_line(here, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["recovery"])
+    (here / ".snakemake").touch()
+    with pytest.raises(SystemExit) as caught:
+        recovery.main()
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == (
+        "error: .snakemake cannot be read or written (File exists); name a folder, not a file\n"
+    )

@@ -41,10 +41,10 @@ def test_a_bound_for_one_system_is_not_applied_to_another():
 
 
 def test_unknown_systems_are_refused():
-    with pytest.raises(
-        ValueError, match=r"must be one of: subsampled-shuffle with ldp; .*; got 'gossip' with"
-    ):
+    with pytest.raises(ValueError, match=r"protocol must be one of subsampled-shuffle, .*, got 'gossip'"):
         accountants.names(protocol="gossip")
+    with pytest.raises(ValueError, match=r"mechanism must be one of gaussian for .*-check-in, got 'ldp'"):
+        accountants.names(protocol="distributed-check-in")
     with pytest.raises(ValueError, match="shuffle with krr is known already"):
         systems.enter(systems.get("shuffle", "krr"))
 

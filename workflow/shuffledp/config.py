@@ -578,12 +578,13 @@ def _first_fault(data: dict[str, Any]) -> tuple[list[str], str] | None:
 
 
 def _wrong_path(paths: Mapping[str, str]) -> tuple[list[str], str] | None:
-    """Return which path cannot be written to: a file is where a folder must be, or the other way round."""
+    """Return which path can be no product's: a file is where a folder must be, or the other way round."""
     for key, value in paths.items():
         is_file = key == "readme"
         if is_file and Path(value).is_dir():
             return ["paths", key], f"{key} must be a file, got {value!r}, which is a folder"
-        why_not = refusals.of_folder(str(Path(value).parent) if is_file else value)
+        # a copy that is read only may be asked what is in it
+        why_not = refusals.of_folder(str(Path(value).parent) if is_file else value, written=False)
         if why_not:
             return ["paths", key], f"{'the folder of ' if is_file else ''}{key} {why_not}"
     return None

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shuffledp import files, provenance
+from shuffledp import files, provenance, refusals
 
 _LIBRARY = logging.getLogger("shuffledp")
 CHECKPOINTS = "resources/checkpoints"
@@ -59,21 +59,32 @@ def logged(log: Path | str) -> Iterator[None]:
     What the library warns of goes to both, and does not end the job.
     """
     path = Path(log)
-    path.parent.mkdir(parents=True, exist_ok=True)
     warnings = _Warnings()
     _LIBRARY.addHandler(warnings)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield
+        path.write_text(f"{warnings.text()}done\n", encoding="utf-8")
     except Exception as error:
-        path.write_text(warnings.text() + traceback.format_exc(), encoding="utf-8")
-        text = " ".join(str(error).split())
-        if not isinstance(error, ValueError | OSError) or not text:
-            text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-        print(f"error: {text} (trace in {path})", file=sys.stderr)
+        told = f"error: {_in_words(error)}"
+        try:
+            path.write_text(warnings.text() + traceback.format_exc(), encoding="utf-8")
+            told += f" (trace in {path})"
+        except OSError:  # what stops the job, such as a full disk, may stop its log
+            pass
+        print(told, file=sys.stderr)
         sys.exit(1)
     finally:
         _LIBRARY.removeHandler(warnings)
-    path.write_text(f"{warnings.text()}done\n", encoding="utf-8")
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        return refusals.of_system(error)
+    text = " ".join(str(error).split())
+    if isinstance(error, ValueError | OSError) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def beyond(variable: str, value: float) -> str | None:
     if variable not in LIMITS:
         return None
     least, most, why = LIMITS[variable]
-    if value < least:
+    if 0 < value < least:  # what is smaller is no value at all, which others say
         return f"must be at least {least:g}, since {why}, got {value!r}"
     if value > most:
         return f"must be at most {most:g}, since {why}, got {value!r}"

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from shuffledp import files
+from shuffledp import files, refusals
 from shuffledp.provenance import Product
 
 FOLDER = Path(".snakemake")
@@ -255,6 +255,9 @@ def main() -> None:
         status = resume(sys.argv[1:] or None)
     except HeldError as error:
         print(f"error: {error}", file=sys.stderr)
+        status = 1
+    except OSError as error:
+        print(f"error: {refusals.of_system(error)}", file=sys.stderr)
         status = 1
     sys.exit(status)
 

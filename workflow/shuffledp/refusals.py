@@ -30,16 +30,17 @@ def of_system(error: OSError) -> str:
     return f"{words} cannot be read or written ({reason}); {_REMEDIES.get(type(error), _REMEDY)}"
 
 
-def of_folder(path: str) -> str | None:
+def of_folder(path: str, *, written: bool = True) -> str | None:
     """Return why a folder cannot be made or written to, as far as that can be told without trying; or None.
 
     Args:
         path: of the folder, which need not be there.
+        written: whether it shall be written to now; if not, only a file in its place is an obstacle.
     """
     folder = Path(path)
     there = next(one for one in (folder, *folder.parents) if one.exists())
     if not there.is_dir():
         return f"must be a folder, got {path!r}, where {there} is a file; name another"
-    if not os.access(there, os.W_OK | os.X_OK):
+    if written and not os.access(there, os.W_OK | os.X_OK):
         return f"must be a folder that can be written to, got {path!r}, where {there} is not; name another"
     return None
