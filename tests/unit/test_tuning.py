@@ -113,3 +113,51 @@ def test_no_more_images_are_held_out_than_there_are(tmp_path):
     )
     with pytest.raises(ValueError, match="held_out must be less than the 600 training images, got 600"):
         tuning.tune(plan, data=data, checkpoints=[tmp_path / "0.pt"], identity="", say=print)
+
+
+def test_halving_keeps_the_better_half_for_twice_as_long():
+    experiment = Experiment(**{**SETTING, "epochs": (10, 6)})
+    rates = tuple(range(1, 9))
+    plan = Grid(experiment=experiment, learning_rates=rates, epochs=2, held_out=9, halving=True)
+    assert plan.stages == ((8, 2), (4, 4), (2, 16))
+    assert sorted(entry.total_epochs for entry in plan.longest) == [2] * 4 + [4] * 2 + [16] * 2
+    three = Grid(experiment=experiment, learning_rates=(1, 2, 3), epochs=4, held_out=9, halving=True)
+    assert three.stages == ((3, 4), (2, 16))
+    assert three.product("r").request() != grid().product("r").request()
+    with pytest.raises(ValueError, match="halving needs three or more"):
+        Grid(experiment=experiment, learning_rates=(1, 2), epochs=4, held_out=9, halving=True)
+    with pytest.raises(ValueError, match="got 8 for 8 rates, which lead to 16"):
+        Grid(experiment=experiment, learning_rates=rates, epochs=8, held_out=9, halving=True)
+
+
+def test_halving_finds_the_best_rate_of_a_long_run(tmp_path, monkeypatch):
+    """A noisy quadratic, on which a rate r comes near the minimum like exp(-r t) and stays r/2 away from it:
+    the highest is the best at first, the one below it in the end."""
+    pytest.importorskip("torch")
+    from shuffledp.training import cldp_sgd, runs, tries, tuning
+
+    rates, trained = (0.01, 0.04, 0.16, 0.64, 1e3), []
+
+    def train(entry, *, seed, data, checkpoint, identity):
+        (rate,), epochs = entry.learning_rates, entry.total_epochs
+        trained.append((rate, epochs))
+        if rate > 2:
+            raise cldp_sgd.DivergenceError("round 1")
+        return [{"test_accuracy": 1 - math.exp(-rate * t) - rate / 2} for t in range(1, epochs + 1)]
+
+    monkeypatch.setattr(runs, "train", train)
+    monkeypatch.setattr(tries, "split", lambda data, held_out, *, seed: data)
+    experiment = Experiment(**{**SETTING, "epochs": (128,), "learning_rates": (1,)})
+    plan = Grid(experiment=experiment, learning_rates=rates, epochs=8, held_out=9, halving=True)
+    said = []
+    rows = tuning.tune(
+        plan, data=None, checkpoints=[tmp_path / str(at) for at in range(5)], identity="", say=said.append
+    )
+    assert [count for count, _ in plan.stages] == [5, 3, 2]
+    short = {rate: 1 - math.exp(-rate * 8) - rate / 2 for rate in rates[:4]}
+    assert max(short, key=short.get) == 0.64
+    long = [row for row in rows if row["epochs"] == 128]
+    assert {row["learning_rate"] for row in long} == {0.16, 0.64}
+    assert max(long, key=lambda row: row["accuracy"])["learning_rate"] == 0.16
+    assert math.isnan(rows[4]["accuracy"])
+    assert sum(epochs for _, epochs in trained) == 5 * 8 + 3 * 16 + 2 * 128

@@ -1012,7 +1012,7 @@ def _print_experiments(settings: Settings) -> None:
     typer.echo(f"What is not made yet takes about {minutes:.0f} minutes of one CPU core.")
     for grid in settings.grids:
         if not grid.product(settings.results).is_current():
-            each = sum(core_seconds(entry) for entry in grid.tries) / 60
+            each = sum(core_seconds(entry) for entry in grid.longest) / 60
             typer.echo(f"shuffledp tune {grid.experiment.name}: {each:.0f} minutes before that.")
 
 

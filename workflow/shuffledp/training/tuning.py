@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -24,7 +26,7 @@ def tune(
     identity: str,
     say: Callable[[str], None],
 ) -> list[Row]:
-    """Return a row a learning rate, as ``tries.result`` gives it.
+    """Return a row a learning rate, as ``tries.result`` gives it; with halving, "epochs" too, those it had.
 
     Args:
         grid: what to try.
@@ -33,16 +35,30 @@ def tune(
         identity: whatever tells these tries from others.
         say: called with a line a try.
     """
-    parts, rows = tries.split(data, grid.held_out, seed=SEED), []
-    for entry, checkpoint in zip(grid.tries, checkpoints, strict=True):
-        try:
-            history = runs.train(entry, seed=SEED, data=parts, checkpoint=checkpoint, identity=identity)
-        except DivergenceError:
-            history = None
-        rows.append(tries.result(entry.learning_rates[0], history))
-        rate, accuracy = entry.learning_rates[0], rows[-1]["accuracy"]
-        say(f"{entry.name}: learning rate {rate:g}, held-out accuracy {accuracy:.4f}")
-    return rows
+    parts = tries.split(data, grid.held_out, seed=SEED)
+    left, rows = list(range(len(grid.tries))), {}
+    for count, epochs in grid.stages:
+        left = sorted(left, key=lambda at: -_height(rows.get(at)))[:count]
+        for at in sorted(left):
+            entry = replace(grid.tries[at], epochs=(epochs,))
+            try:
+                history = runs.train(
+                    entry, seed=SEED, data=parts, checkpoint=checkpoints[at], identity=identity
+                )
+            except DivergenceError:
+                history = None
+            rows[at] = tries.result(entry.learning_rates[0], history)
+            if grid.halving:
+                rows[at]["epochs"] = epochs
+            rate, accuracy = entry.learning_rates[0], rows[at]["accuracy"]
+            after = f" after {epochs} epochs" if grid.halving else ""
+            say(f"{entry.name}: learning rate {rate:g}, held-out accuracy {accuracy:.4f}{after}")
+    return [rows[at] for at in range(len(grid.tries))]
+
+
+def _height(row: Row | None) -> float:
+    """Return what decides whether a try goes on: its accuracy, and less than any for one that diverged."""
+    return -1.0 if row is None or math.isnan(row["accuracy"]) else row["accuracy"]
 
 
 def make(
@@ -75,7 +91,7 @@ def make(
     torch.set_num_threads(threads)
     begun = time.perf_counter()
     data = runs.load(grid.experiment, root=root, on=on)
-    costs.announce(f"tuning {grid.experiment.name}", grid.tries)
+    costs.announce(f"tuning {grid.experiment.name}", grid.longest)
     checkpoints = [
         jobs.checkpoint_of(product.outputs[0], f"-{number}.pt") for number in range(len(grid.tries))
     ]
