@@ -8,7 +8,7 @@ import pytest
 from shuffledp import config
 
 ROOT = Path(__file__).resolve().parents[1]
-ON_SMOKE = ("test_planning", "test_report", "test_smoke")
+ON_SMOKE = ("test_planning", "test_smoke")
 
 
 def git_files(*options):

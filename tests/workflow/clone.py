@@ -11,6 +11,10 @@ from pathlib import Path
 TIMEOUT = 900
 _GIT = ("git", "-c", "user.name=tests", "-c", "user.email=tests@example.org", "-c", "commit.gpgsign=false")
 SMOKE = ("--configfile", "config/smoke.yaml")
+# One figure of each kind that is made without training, and few curves in each.
+FEW = tuple(
+    f"figures/smoke/{name}.pdf" for name in ("koskela2022/fig3", "koskela2022/fig5", "balle2020/fig4")
+)
 
 
 def git(folder, *arguments):

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from .clone import SMOKE, Clone, git
+from .clone import FEW, SMOKE, Clone, git
 
 
 @pytest.fixture(scope="session")
@@ -33,16 +33,29 @@ def clone(origin, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def smoke(origin, tmp_path_factory):
+def whole_smoke(origin, tmp_path_factory):
     """A clone in which the smoke configuration was run from nothing, and that run; not to be changed."""
     clone = make_clone(origin, tmp_path_factory.mktemp("smoke"))
     return clone, clone.run("--cores", "all", *SMOKE)
 
 
+@pytest.fixture(scope="session")
+def few_smoke(origin, tmp_path_factory):
+    """A clone in which a few figures of the smoke run were made, and that run; not to be changed."""
+    clone = make_clone(origin, tmp_path_factory.mktemp("few"))
+    return clone, clone.run("--cores", "all", *FEW, *SMOKE)
+
+
+@pytest.fixture(scope="session", params=["few", pytest.param("whole", marks=pytest.mark.slow)])
+def smoke(request):
+    """A run of the smoke configuration: of a few figures and, where slow tests are asked for, of all."""
+    return request.getfixturevalue(f"{request.param}_smoke")
+
+
 @pytest.fixture
-def smoke_copy(smoke, tmp_path):
-    """The smoke clone right after its run, with the times of its files, to be changed at will."""
-    clone, run = smoke
+def smoke_copy(few_smoke, tmp_path):
+    """The clone of a few figures right after its run, with the times of its files, to be changed at will."""
+    clone, run = few_smoke
     assert run.status == 0, run.output
     shutil.copytree(clone.path, tmp_path / "copy", symlinks=True)
     return Clone(tmp_path / "copy")

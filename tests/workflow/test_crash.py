@@ -23,6 +23,7 @@ from shuffledp import recovery, tables
 from .clone import SMOKE, TIMEOUT, Clone
 
 KILLS = 20
+FEW_KILLS = 4  # of which the last is to hit a training
 CONFIG = """\
 paths: {results: results, figures: figures, readme: results/README.md}
 styles: {girgis2021-upper: {color: "#0072b2", line: solid}}
@@ -139,6 +140,7 @@ class Whole:
         tables: how many it makes, at least.
         longest: of a span without a kill, in parts of the time of an undisturbed run.
         trains: whether every fourth kill is to hit a training under way.
+        kills: how many.
     """
 
     clone: Clone
@@ -146,12 +148,15 @@ class Whole:
     tables: int
     longest: float
     trains: bool
+    kills: int = KILLS
 
 
-@pytest.fixture(params=["three jobs", "smoke"])
+@pytest.fixture(params=["three jobs", pytest.param("three jobs, often", marks=pytest.mark.slow), "smoke"])
 def whole(request, clone):
-    if request.param == "three jobs":
-        return Whole(request.getfixturevalue("small"), ARGUMENTS, tables=2, longest=0.9, trains=True)
+    if request.param.startswith("three jobs"):
+        kills = KILLS if "often" in request.param else FEW_KILLS
+        small = request.getfixturevalue("small")
+        return Whole(small, ARGUMENTS, tables=2, longest=0.9, trains=True, kills=kills)
     if os.environ.get("SHUFFLEDP_TEST_CRASH") != "1":
         pytest.skip("run by make test-crash")
     arguments = ("--cores", "all", "all", TRAINED, *SMOKE)
@@ -177,7 +182,7 @@ def test_kills_at_random_moments_leave_no_trace(whole, tmp_path, log):
 
     chance = random.Random(8)
     killed, went_on = 0, 0
-    while killed < KILLS:
+    while killed < whole.kills:
         process = subprocess.Popen(
             [sys.executable, "-m", RESUMING, *to_resume(clone, arguments)],
             cwd=clone.path,

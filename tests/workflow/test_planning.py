@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from .clone import SMOKE, halve
+from .clone import FEW, SMOKE, halve
 
 FIRST, LAST = 1_000_000_000, 2_000_000_000  # 2001 and 2033
 WANG = "workflow/shuffledp/rdp/wang2019.py"
@@ -101,12 +101,13 @@ def test_a_setting_recomputes_its_panel_only(clone):
 
 def test_files_damaged_right_after_their_run_are_made_again(smoke_copy):
     """No run in between has seen them whole, so that no time of a file gives them away."""
-    curve = "results/smoke/girgis2021/fig4/b/girgis2021-upper"
-    figure = "figures/smoke/girgis2021/fig5"
-    halve(smoke_copy.path / f"{curve}.csv")
-    halve(smoke_copy.path / f"{figure}.png")
-    (smoke_copy.path / "results/smoke/claims.json").unlink()
-    assert smoke_copy.pending(*SMOKE) >= {f"{curve}.csv", f"{figure}.png", "results/smoke/claims.csv"}
+    quantity, lost = next((smoke_copy.path / "results/smoke/balle2020").rglob("*.csv")), FEW[1]
+    figure = FEW[0].replace(".pdf", ".png")
+    halve(quantity)
+    halve(smoke_copy.path / figure)
+    (smoke_copy.path / lost).with_suffix(".json").unlink()
+    expected = {str(quantity.relative_to(smoke_copy.path)), figure, lost}
+    assert smoke_copy.pending(*FEW, *SMOKE) >= expected
 
 
 def test_a_truncated_curve_is_computed_again_to_the_same_bytes(clone):

@@ -13,7 +13,8 @@ import pytest
 from shuffledp import tables
 from shuffledp.report.products import PAGES
 
-from .clone import SMOKE, git
+from .clone import git
+from .conftest import make_clone
 
 PATIENCE = 180  # seconds
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -80,15 +81,14 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def reported(smoke, tmp_path_factory):
-    """The clone of the smoke run with its report, made as `make report` does."""
-    clone, run = smoke
-    assert run.status == 0, run.output
-    made = clone.run("--cores", "all", "all_report", *SMOKE)
+def reported(origin, tmp_path_factory):
+    """A fresh clone with its report, made as `make report` does."""
+    clone = make_clone(origin, tmp_path_factory.mktemp("reported"))
+    made = clone.run("--cores", "all", "all_report")
     assert made.status == 0, made.output
     assert made.jobs == {"render_report": 1}, "all else is there"
     path = tmp_path_factory.mktemp("report") / "report.html"
-    written = clone.run("--cores", "1", "all_report", "--report", str(path), *SMOKE)
+    written = clone.run("--cores", "1", "all_report", "--report", str(path))
     assert written.status == 0, written.output
     return clone, path
 
@@ -141,9 +141,9 @@ def test_the_report_has_every_figure_and_table(browser, reported, tmp_path):
     found, console = visit(browser, page, VISIT, tmp_path)
     assert found["errors"] == []
     assert [line for line in console if re.search("error|fail", line, re.IGNORECASE)] == []
-    drawn = {str(path.relative_to(clone.path)) for path in (clone.path / "figures/smoke").rglob("*.png")}
+    drawn = {str(path.relative_to(clone.path)) for path in (clone.path / "figures").rglob("*.png")}
     assert len(drawn) > 5
-    tabled = {f"results/smoke/report/{page}.html" for page in PAGES}
+    tabled = {f"results/report/{page}.html" for page in PAGES}
     assert drawn | tabled <= found["found"].keys()
     for path, result in found["found"].items():
         assert result["shown"], path
@@ -151,7 +151,7 @@ def test_the_report_has_every_figure_and_table(browser, reported, tmp_path):
         assert result["words"] > 50, path
         if path in drawn:
             assert min(result["size"]) > 300, path
-    papers = {path.split("/")[2] for path in drawn}
+    papers = {path.split("/")[1] for path in drawn}
     assert papers | {"tables"} <= set(found["categories"])
 
 
@@ -164,11 +164,11 @@ def test_the_report_needs_nothing_from_elsewhere(reported):
 @pytest.mark.parametrize("width", [1400, 900])
 def test_the_ledger_can_be_read(browser, reported, tmp_path, width):
     clone, _ = reported
-    found, _ = visit(browser, clone.path / "results/smoke/report/claims.html", MEASURE, tmp_path, width=width)
+    found, _ = visit(browser, clone.path / "results/report/claims.html", MEASURE, tmp_path, width=width)
     assert found["overflow"] <= 0, "nothing is cut off or has to be scrolled to"
     assert found["smallest"] >= 12
     assert found["narrowest"] >= 30
-    ledger = tables.read_table(clone.path / "results/smoke/claims.csv")
+    ledger = tables.read_table(clone.path / "results/claims.csv")
     shown = {row[0]: row for row in found["rows"]}
     assert set(shown) == set(ledger["id"])
     for row in ledger.astype(str).to_dict("records"):
@@ -177,11 +177,11 @@ def test_the_ledger_can_be_read(browser, reported, tmp_path, width):
 
 def test_provenance_names_every_result(browser, reported, tmp_path):
     clone, _ = reported
-    found, _ = visit(browser, clone.path / "results/smoke/report/provenance.html", MEASURE, tmp_path)
+    found, _ = visit(browser, clone.path / "results/report/provenance.html", MEASURE, tmp_path)
     shown = {row[0] for row in found["rows"]}
     records = {
         str(path.relative_to(clone.path).with_suffix(""))
-        for folder in ("results/smoke", "figures/smoke")
+        for folder in ("results", "figures")
         for path in (clone.path / folder).glob("*/*/*/*.json" if "results" in folder else "*/*.json")
     }
     assert len(records) > 40

@@ -93,6 +93,7 @@ def test_a_seed_that_the_configuration_does_not_ask_for_is_refused(clone):
     assert "Traceback" not in run.output
 
 
+@pytest.mark.slow
 def test_smoke_training(clone, root):
     pytest.importorskip("torch")
     settings = config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
