@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from shuffledp import accountants
+from shuffledp import accountants, numerics
 
 from . import checkin_laws, exact
 from .exact import mp, number
@@ -190,3 +190,92 @@ def test_one_gaussian_report(sigma):
         for name in uppers("shuffled-check-in", "gaussian"):
             found = accountants.epsilon(name, **given, rate=rate)
             assert found == math.inf or number(rate) * gaussian_profile(found, mu) <= delta, (name, delta)
+
+
+# --- one round: no lattice stands between a lower bound and the law of the reports
+
+
+def _of_two(k, gamma, eps0):
+    """Laws of the number of ones of k reports of clients who hold 0, and of k with one who holds 1."""
+    p = 1 / (1 + mp.exp(number(eps0)))
+
+    def law(trials):
+        return [mp.binomial(trials, m) * p**m * (1 - p) ** (trials - m) for m in range(trials + 1)]
+
+    same, rest = law(k), [*law(k - 1), mp.mpf(0)]
+    other = [(1 - p) * (rest[m - 1] if m else 0) + p * rest[m] for m in range(k + 1)]
+    return dict(enumerate(same)), {m: (1 - gamma) * same[m] + gamma * other[m] for m in range(k + 1)}
+
+
+def _of_three(k, gamma, eps0):
+    """Laws of the first two counts of k reports of clients who hold the third symbol, of whom one holds the
+    first or the second instead."""
+    e = mp.exp(number(eps0))
+    p = 1 / (e + 2)
+
+    def pmf(trials, a, b):
+        rest = trials - a - b
+        if min(a, b, rest) < 0:
+            return mp.mpf(0)
+        return mp.binomial(trials, a) * mp.binomial(trials - a, b) * p ** (a + b) * (e * p) ** rest
+
+    first, second = {}, {}
+    for a in range(k + 1):
+        for b in range(k + 1 - a):
+            others = (1 - gamma) * pmf(k, a, b)
+            less = pmf(k - 1, a - 1, b), pmf(k - 1, a, b - 1), pmf(k - 1, a, b)
+            first[a, b] = others + gamma * p * (e * less[0] + less[1] + less[2])
+            second[a, b] = others + gamma * p * (less[0] + e * less[1] + less[2])
+    return first, second
+
+
+ONE_ROUND = [
+    # with the values that the theory page quotes
+    ("rr2-lower", _of_two, 100, 100, 2.0, 1.606),
+    ("rr2-lower", _of_two, 100, 100, 3.0, 2.99987),
+    ("rr2-lower", _of_two, 100, 30, 2.0, None),
+    ("krr3-lower", _of_three, 100, 100, 2.0, 1.402),
+    ("krr3-lower", _of_three, 100, 100, 3.0, 2.703),
+    ("krr3-lower", _of_three, 60, 20, 2.0, None),
+]
+
+
+@pytest.mark.parametrize(("name", "laws", "n", "k", "eps0", "printed"), ONE_ROUND)
+def test_one_round_of_randomised_response_is_the_law_of_its_reports(name, laws, n, k, eps0, printed):
+    p, q = laws(k, number(k) / n, eps0)
+    truth = exact.eps_between(p, q, number(1e-6))
+    found = accountants.epsilon(name, n=n, k=k, eps0=eps0, rounds=1, delta=1e-6)
+    assert truth * (1 - number(1e-9)) < number(found) <= truth
+    if printed is not None:
+        assert found == pytest.approx(printed, abs=6e-4)
+
+
+def test_one_round_of_a_thousand():
+    setting = {"n": 1000, "k": 1000, "eps0": 4.0, "rounds": 1, "delta": 1e-6}
+    found = [accountants.epsilon(name, **setting) for name in ("krr3-lower", "rr2-lower", "clones-joint-pld")]
+    assert found == pytest.approx([1.797, 1.691, 1.853], abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "laws", "n"), [("check-in-rr2-lower", _of_two, 60), ("check-in-krr3-lower", _of_three, 16)]
+)
+def test_one_round_of_those_who_check_in_is_the_law_of_its_reports(name, laws, n):
+    rate, eps0, delta = 0.5, 2.0, 1e-4
+    p, q = {0: mp.mpf(1) / 2**n}, {0: mp.mpf(1) / 2**n}
+    for k in range(1, n + 1):
+        weight = mp.binomial(n, k) / mp.mpf(2) ** n
+        for whole, law in zip((p, q), laws(k, number(k) / n, eps0), strict=True):
+            whole.update({(k, outcome): weight * mass for outcome, mass in law.items()})
+    truth = exact.eps_between(p, q, number(delta))
+    found = accountants.epsilon(name, n=n, rate=rate, eps0=eps0, rounds=1, delta=delta)
+    # numbers of reports with a probability below 1e-10 on either side tell nothing
+    assert truth * (1 - number(1e-5)) < number(found) <= truth
+
+
+def test_one_round_is_rounded_down(monkeypatch):
+    setting = {"n": 100, "k": 30, "eps0": 2.0, "rounds": 1, "delta": 1e-6}
+    for name in ("rr2-lower", "krr3-lower"):
+        before = accountants.epsilon(name, **setting)
+        with monkeypatch.context() as patch:
+            patch.setattr(numerics, "OUTWARD", 1e-5)
+            assert accountants.epsilon(name, **setting) < before * (1 - 1e-7)

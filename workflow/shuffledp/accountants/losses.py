@@ -13,7 +13,7 @@ from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step
-from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.profiles.inversion import least_epsilon, to_epsilon
 from shuffledp.profiles.subsampling import Profile
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
@@ -54,6 +54,8 @@ def columns(
 ) -> Columns:
     """Return epsilon of T rounds for every T, and what the error budget leaves open, relative to delta.
 
+    A lower bound on one round is that of the outcomes themselves: no lattice is needed to add losses up.
+
     Args:
         pairs: outcomes of one round; where there are several (directions of neighbours), the largest epsilon
             counts.
@@ -66,6 +68,9 @@ def columns(
     lattices = [_Rounded(pair, rounded) for pair in pairs]
 
     def one(count: float) -> tuple[float, float]:
+        if count == 1 and bound == "lower":
+            return max(least_epsilon(pair, delta=delta) for pair in pairs), numerics.OUTWARD
+
         def at(target: float) -> tuple[float, float]:
             return max(pair.epsilon(int(count), target, bound) for pair in lattices)
 
@@ -160,11 +165,12 @@ class _Rounded:
 
     def __init__(self, pair: Outcomes, rounded: Callable[..., Lattice]) -> None:
         self._pair, self._rounded = pair, rounded
-        self._lattices = [rounded(pair, step=lattice_step(pair))]
+        self._lattices: list[Lattice] = []
 
     def _lattice(self, coarser: int) -> Lattice:
         while len(self._lattices) <= coarser:
-            step = self._lattices[0].step * 4 ** len(self._lattices)
+            finest = self._lattices[0].step if self._lattices else lattice_step(self._pair)
+            step = finest * 4 ** len(self._lattices)
             self._lattices.append(self._rounded(self._pair, step=step))
         return self._lattices[coarser]
 

@@ -32,6 +32,7 @@ _MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.006
 _PAIR_WIDTH = 1e-3  # the same for the numbers of clones
 _RARE = 1e-10  # on either side of the common numbers of reports
 _FINE = 80  # points of the first rounding, in the root mean square of the losses
+_FEW = 2**11  # outcomes of a block, which are not rounded
 _CUTS = 200  # numbers of reports at which the printed bound may split its sum
 
 
@@ -287,7 +288,10 @@ def _mixed(
     rounded: Callable[..., Lattice],
     infinite: float,
 ) -> Outcomes:
-    """Outcomes of a mixture over blocks, heaviest first; those whose last entry is False have no loss."""
+    """Outcomes of a mixture over blocks, heaviest first; those whose last entry is False have no loss.
+
+    Where a block has many outcomes, they are rounded to a lattice.
+    """
     masses, losses, step = [], [], None
     for weight, low, high, tells in blocks:
         if not tells:
@@ -295,11 +299,13 @@ def _mixed(
             losses.append(np.zeros(1))
             continue
         outcomes = given(low, high)
-        step = step or _fine_step(outcomes)
-        lattice = rounded(outcomes, step=step)
-        masses.append(weight * lattice.mass)
-        losses.append(lattice.loss)
-        infinite += weight * lattice.infinite
+        if outcomes.loss.size > _FEW:
+            step = step or _fine_step(outcomes)
+            lattice = rounded(outcomes, step=step)
+            outcomes = Outcomes(lattice.mass, lattice.loss, lattice.infinite)
+        masses.append(weight * outcomes.mass)
+        losses.append(outcomes.loss)
+        infinite += weight * outcomes.infinite
     return Outcomes(np.concatenate(masses), np.concatenate(losses), infinite)
 
 

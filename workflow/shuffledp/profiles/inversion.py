@@ -1,12 +1,15 @@
-"""From a privacy profile to epsilon."""
+"""From a privacy profile, or from the outcomes of a pair, to epsilon."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import Outcomes
 from shuffledp.profiles.subsampling import Profile
 
 
@@ -35,6 +38,50 @@ def to_epsilon(profile: Profile, *, delta: ArrayLike, largest: float) -> float |
 
     found = numerics.crossing(height, np.zeros(targets.shape), np.full(targets.shape, largest))
     return checks.like_input(found.reshape(deltas.shape))
+
+
+def least_epsilon(outcomes: Outcomes, *, delta: float) -> float:
+    """Return epsilon of one round at delta, of a pair given by its outcomes, rounded down.
+
+    delta(eps) = E[1 - e^(eps - loss)]_+ is a sum over the losses above eps. Between two neighbouring losses the
+    sum has the same terms, and is solved for eps in closed form. What is left out of the outcomes adds nothing.
+
+    Args:
+        outcomes: masses, good to ``numerics.OUTWARD``, and losses, good to some units in the last place.
+        delta: target, in (0, 1).
+
+    Returns:
+        A lower bound on the smallest eps >= 0 with delta(eps) <= delta.
+    """
+    above = (outcomes.loss > 0) & (outcomes.mass > 0)
+    order = np.argsort(-outcomes.loss[above])
+    loss, mass = outcomes.loss[above][order], outcomes.mass[above][order]
+    if not loss.size:
+        return 0.0
+
+    def at(eps: float) -> float:
+        """delta(eps), rounded down."""
+        count = int(np.searchsorted(-loss, -eps))
+        gone = eps - loss[:count]
+        value = float(mass[:count] @ -np.expm1(gone)) * (1 - numerics.OUTWARD)
+        sizes = np.exp(gone) * (np.abs(loss[:count]) + eps)
+        return value - 8 * numerics.EPSILON * float(mass[:count] @ sizes)
+
+    if at(0.0) <= delta:
+        return 0.0
+    # the last of the losses at which delta is not reached yet; the next one, or 0, is where it is
+    low, high = 0, loss.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if at(float(loss[middle])) <= delta else (low, middle)
+    base, taken = float(loss[low]), slice(0, high)
+    reached = float(mass[taken] @ -np.expm1(np.minimum(base - loss[taken], 0.0)))
+    missing = (delta - reached) / float(mass[taken] @ np.exp(base - loss[taken]))
+    eps = min(max(base + math.log1p(-missing), 0.0), base) if missing < 1 else 0.0
+    step = max(eps, base * numerics.EPSILON) * 2.0**-50
+    while eps > 0 and at(eps) <= delta:
+        eps, step = max(eps - step, 0.0), 2 * step
+    return eps
 
 
 def _difference(upper: FloatArray, lower: FloatArray) -> FloatArray:
