@@ -6,10 +6,13 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from mpmath import mp
 
-from reference.exact import shuffle_law, subsampled_law
-from shuffledp.profiles import attacks, four_kinds
+from reference.exact import eps_between, shuffle_law, subsampled_law
+from shuffledp.accountants import bracket
+from shuffledp.profiles import attacks, four_kinds, named_randomizers
 from shuffledp.profiles.named_randomizers import named
+from shuffledp.randomizers.constants import privunit
 
 ROUNDING = 1e-11
 
@@ -155,6 +158,15 @@ def built(name, eps0):
         "large-subset": lambda: ("subset-selection", {"categories": 3, "subset": 2}, subset_rows(e, 3, 2)),
         "hashing": lambda: ("local-hashing", {"cells": 2}, hashing_rows(e, 2, 3)),
         "known-hashing": lambda: ("local-hashing", {"cells": 2, "collision": 0.5}, hashing_rows(e, 2, 3)),
+        "colliding-hashing": lambda: (
+            "local-hashing",
+            {"cells": 2, "collision": 0.75},
+            # every other function sends all records to one cell
+            [
+                [*[value / 8 for value in row], *half]
+                for row, half in zip(hashing_rows(e, 2, 3), [(e, 1.0)] * 3, strict=True)
+            ],
+        ),
         "hadamard": lambda: ("hadamard-response", {}, hadamard_rows(e, 4)),
         "oue": lambda: ("oue", {}, bit_rows(0.5, 1 / (e + 1), 3)),
         "rappor": lambda: ("rappor", {}, bit_rows(r / (r + 1), 1 / (r + 1), 3)),
@@ -163,7 +175,18 @@ def built(name, eps0):
 
 
 BUILT = [
-    *("krr3", "krr2", "krr5", "subset", "large-subset", "hashing", "known-hashing", "hadamard", "oue"),
+    *(
+        "krr3",
+        "krr2",
+        "krr5",
+        "subset",
+        "large-subset",
+        "hashing",
+        "known-hashing",
+        "colliding-hashing",
+        "hadamard",
+        "oue",
+    ),
     *("rappor", "coordinate"),
 ]
 
@@ -264,6 +287,77 @@ def test_scores_of_others_with_two_records():
         assert at(pairs[1], ratio, infinite=False) == pytest.approx(
             divergence(q, p, ratio), rel=1e-10, abs=1e-14
         )
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (5, 3), (6, 5)])
+def test_samples_of_clients_with_two_records(n, k):
+    found = named("krr", eps0=1.5, categories=2)
+    one, two = tuple(found.first.tolist()), tuple(found.second.tolist())
+    for held in range(n):
+        pairs = attacks.sampled_counts(found.first, found.second, n=n, k=k, held=held)
+        others = [*[one] * held, *[two] * (n - 1 - held)]
+        p, q = (subsampled_law((*others, own), k) for own in (one, two))
+        for pair, (a, b) in zip(pairs, ((p, q), (q, p)), strict=True):
+            for ratio in ratios(1.5):
+                exact, counts = divergence(a, b, ratio), at(pair, ratio, infinite=False)
+                assert counts == pytest.approx(exact, rel=1e-10, abs=1e-13)
+                # masses and losses are rounded down, by more than sums of doubles err
+                assert counts <= exact + 1e-16
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 3), (6, 5), (5, 5)])
+@pytest.mark.parametrize("delta", [1e-6, 0.01, 0.1])
+def test_all_data_sets_of_two_records_are_tried(n, k, delta):
+    eps0 = 2.0
+    e = math.exp(eps0)
+    one, two = (e / (1 + e), 1 / (1 + e)), (1 / (1 + e), e / (1 + e))
+    truths = []
+    for held in range(n):
+        others = [*[one] * held, *[two] * (n - 1 - held)]
+        truths.append(eps_between(*(subsampled_law((*others, own), k) for own in (one, two)), delta))
+    found = bracket(n=n, k=k, eps0=eps0, rounds=1, delta=delta, randomizer="krr", categories=2)
+    assert found.lower <= max(truths)
+    assert found.lower == pytest.approx(float(max(truths)), rel=1e-9)
+    if delta == 0.01 and k < n:  # where data sets that are not all one record leak more
+        assert max(truths) > max(truths[0], truths[-1]) * 1.01
+
+
+def test_a_law_that_is_known_with_an_error_is_rounded_down(monkeypatch):
+    """The part of a cap that two caps share is made too small, as much as its error says: what would leak
+    more than the truth leaks less."""
+    setting = {"n": 1000, "eps0": 2.0, "rounds": 1, "delta": 1e-6}
+    dimension, wrong = 30, 1e-5
+    part, error = named_randomizers._cap_overlap(dimension, privunit(dimension=dimension, eps0=2.0).threshold)
+    exact = bracket(**setting, randomizer="privunit", dimension=dimension)
+    assert exact.names[0] == "all others on a third record"
+    assert error < 1e-10
+    monkeypatch.setattr(named_randomizers, "_cap_overlap", lambda *_: (part * (1 - wrong), wrong))
+    rounded = bracket(**setting, randomizer="privunit", dimension=dimension)
+    assert rounded.lower < exact.lower
+    monkeypatch.setattr(named_randomizers, "_cap_overlap", lambda *_: (part * (1 - wrong), 0.0))
+    assert bracket(**setting, randomizer="privunit", dimension=dimension).lower > exact.lower
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 50, 13706])
+@pytest.mark.parametrize("eps0", [1e-3, 1.0, 3.0])
+def test_the_part_that_two_caps_share(dimension, eps0):
+    threshold = privunit(dimension=dimension, eps0=eps0).threshold
+    found, error = named_randomizers._cap_overlap(dimension, threshold)
+    with mp.workdps(40):
+        t, power = mp.mpf(threshold), mp.mpf(dimension - 2) / 2
+        if 2 * t * t >= 1:
+            assert found == 0
+            return
+        # of the angle in the plane of the two vectors; the cap from an integral of its own
+        inside = mp.quad(lambda x: (1 - x * x) ** (power - mp.mpf(1) / 2), mp.linspace(t, min(1, 30 * t), 40))
+        inside += mp.quad(lambda x: (1 - x * x) ** (power - mp.mpf(1) / 2), [min(1, 30 * t), 1])
+        cap = inside * mp.gamma(power + 1) / mp.gamma(power + mp.mpf(1) / 2) / mp.sqrt(mp.pi)
+        points = [mp.asin(t), *(mp.asin(t) * 1.5**step for step in range(1, 60))]
+        points = [*(one for one in points if one < mp.pi / 4), mp.pi / 4]
+        both = mp.quad(lambda x: max(1 - (t / mp.sin(x)) ** 2, mp.mpf(0)) ** power, points) / mp.pi
+        truth = both / cap
+    assert abs(found / truth - 1) <= error
+    assert error < 1e-10
 
 
 def test_the_share_of_exact_fractions():

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -21,8 +22,9 @@ from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
 from shuffledp.profiles import attacks, four_kinds, named_randomizers
 from shuffledp.profiles.randomized_response import many_symbols_pair
 
-# Parts of the others that hold the first of two records: where there are but two, each may be the worst.
-_PARTS = (1.0, 0.75, 0.5)
+# Where there are but two records: clients up to whom every number of others that hold the second is tried,
+# and up to whom some small numbers are; reports up to which samples of both records are looked at.
+_EVERY, _SOME, _SAMPLED = 40, 3000, 300
 # By kind: the theorem, and what a reader must know.
 _WORDS = {
     "upper": (
@@ -256,22 +258,33 @@ def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
         return 0.0, "nothing"
     target = max(delta, numerics.SMALLEST_DELTA)
     counts = np.array([float(rounds)])
+    nats = losses.nats(counts, target)
+    reports = case.setting.get("k", case.setting["n"])
     found = []
-    for words, pairs in _attacks(case, losses.nats(counts, target)):
-        columns = losses.columns(pairs, rounded=merge_to_lattice, rounds=counts, delta=target, bound="lower")
-        found.append((float(columns["epsilon"][0]), words))
-    return max(found)
+    for words, pairs, error in _attacks(case, nats):
+        moved = attacks.loss_error(error, reports=reports, rounds=rounds, nats=nats)
+        needed = (target * math.exp(min(moved, 700.0)) + 2 * math.exp(-nats)) * (1 + 4 * numerics.EPSILON)
+        if needed < 1:
+            columns = losses.columns(
+                pairs, rounded=merge_to_lattice, rounds=counts, delta=needed, bound="lower"
+            )
+            found.append((max(float(columns["epsilon"][0]) - 2 * moved, 0.0), words))
+    return max(found, default=(0.0, "nothing"))
 
 
-def _attacks(case: _Case, nats: float) -> Iterator[tuple[str, list[Outcomes]]]:
-    """Yield data sets in words, and the pairs of what their neighbours leak."""
+def _attacks(case: _Case, nats: float) -> Iterator[tuple[str, list[Outcomes], float]]:
+    """Yield data sets in words, the pairs of what their neighbours leak, and the relative error of the laws
+    of reports that these rest on."""
     known, n, eps0 = case.known, case.setting["n"], case.setting["eps0"]
     k, rate = case.setting.get("k", n), case.setting.get("rate", 1.0)
     none = Outcomes(np.ones(1), np.zeros(1))
     if case.randomizer == "krr" and known.third is not None and rate == 1:
         pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=int(case.parameters["categories"]))
-        yield "all others on a third category", [dominating(pair, gamma=1.0)]
-    for words, others in (("a third record", known.third), ("the first record", known.first)):
+        yield "all others on a third category", [dominating(pair, gamma=1.0)], 0.0
+    for words, others, error in (
+        ("a third record", known.third, known.third_error),
+        ("the first record", known.first, known.error),
+    ):
         if others is None:
             continue
         laws = [known.first, known.second, others]
@@ -279,10 +292,24 @@ def _attacks(case: _Case, nats: float) -> Iterator[tuple[str, list[Outcomes]]]:
             laws = [attacks.at_rate(law, rate) for law in laws]
         first, second = (attacks.in_place(law, laws[2], k / n) for law in laws[:2])
         pairs = attacks.score_outcomes(first, second, [(laws[2], k - 1)], nats=nats)
-        yield f"all others on {words}", pairs or [none]
-    if known.third is None and rate == 1 and k == n:
-        for part in _PARTS:
-            held = round(part * (n - 1))
-            others = [(known.first, held), (known.second, n - 1 - held)]
-            pairs = attacks.score_outcomes(known.first, known.second, others, nats=nats)
-            yield f"{held} others on the first record, {n - 1 - held} on the second", pairs or [none]
+        yield f"all others on {words}", pairs or [none], error
+    for rest in _numbers(n) if known.third is None else ():
+        held = n - 1 - rest
+        if k < n and k > _SAMPLED:
+            return
+        if k < n:
+            pairs = attacks.sampled_counts(known.first, known.second, n=n, k=k, held=held)
+        else:
+            one, two = (
+                attacks.at_rate(law, rate) if rate < 1 else law for law in (known.first, known.second)
+            )
+            pairs = attacks.score_outcomes(one, two, [(one, held), (two, rest)], nats=nats)
+        yield f"{held} others on the first record, {rest} on the second", pairs or [none], known.error
+
+
+def _numbers(n: int) -> list[int]:
+    """Return numbers of others to hold the second of two records; by symmetry, half of them at most."""
+    half = (n - 1) // 2
+    if n <= _EVERY:
+        return list(range(1, half + 1))
+    return [*(2**power for power in range(6) if n <= _SOME), half // 2, half]

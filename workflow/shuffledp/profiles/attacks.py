@@ -9,12 +9,17 @@ For many reports the sum says all there is to say.
 Where k of n clients are drawn, all others hold one record, and the report in the place of the client who
 differs is one of theirs with probability 1 - k/n. Where clients check in at a rate, a client who does not
 sends one more symbol.
+
+A sum over many reports is known to some relative error only, of convolutions or of Fourier transforms. The
+law of the others' sum is the same under both records, so the error is, too. It is bounded point by point:
+masses under P are lowered by it, and losses so far that no mass under Q is too small.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +39,23 @@ _APART = 3.0  # standard deviations from the mean of one law that is transformed
 _HEARD = 1e-8  # of the largest probability: what is below may be rounding of the transform
 _BEYOND = 24  # deviations that the transform must hold
 _MOST = 2**24  # terms of a law; more are not looked at
+_DEEPER = 40.0  # nats that sums of fewer reports are cut off below the sum of all
+_USABLE = 1e-3  # largest relative error of a probability that is used
+_SPARE = 1.01  # by which errors are multiplied, for their products
+
+
+class _Law(NamedTuple):
+    """The law of a sum, without its negligible ends.
+
+    Attributes:
+        mass: probabilities of consecutive numbers.
+        error: bounds on their relative errors, of the same shape.
+        cut: whether there are smaller, and larger numbers that are left out.
+    """
+
+    mass: FloatArray
+    error: FloatArray
+    cut: tuple[bool, bool] = (False, False)
 
 
 def in_place(law: FloatArray, others: FloatArray, gamma: float) -> FloatArray:
@@ -44,6 +66,30 @@ def in_place(law: FloatArray, others: FloatArray, gamma: float) -> FloatArray:
 def at_rate(law: FloatArray, rate: float) -> FloatArray:
     """Return the law of what a client sends who checks in with probability ``rate``: one more symbol."""
     return np.append(rate * law, 1 - rate)
+
+
+def loss_error(error: float, *, reports: float, rounds: float, nats: float) -> float:
+    """Return by how much the losses of all rounds may err where laws of reports are not known exactly.
+
+    Let every probability of the law of a report be within a factor 1 +- r of the true one, for all reports of
+    all rounds, m in all. The logarithm of the ratio of the two laws of a report is r' = r/(1 - r) at most.
+    Its mean under the law that is used is the divergence of the two, between 0 and r'^2. So the sum over all
+    reports of others is within g = m r'^2 + r' sqrt(2 m nats), but for a probability of e^-nats (Hoeffding);
+    the report of the client who differs adds r' a round. With E = e^eps and H of the laws that are used, the
+    true divergence at E is e^-g (H(E e^(2 g)) - 2 e^-nats) at least: epsilon at delta is that of the laws at
+    e^g delta + 2 e^-nats, less 2 g.
+
+    Args:
+        error: r, in [0, 1).
+        reports: of a round.
+        rounds: their number.
+        nats: see above.
+
+    Returns:
+        g.
+    """
+    ratio, every = error / (1 - error), reports * rounds
+    return every * ratio**2 + ratio * (math.sqrt(2 * every * nats) + rounds)
 
 
 def score_outcomes(
@@ -58,7 +104,8 @@ def score_outcomes(
         nats: how far below the rest a sum of scores is left out.
 
     Returns:
-        Masses under P and losses; no pair where the two laws are equal or the sums are too many.
+        Masses under P and losses, both rounded down, if the laws given are taken as exact; no pair where the
+        two laws are equal or the sums are too many.
     """
     total = sum(count for _, count in others)
     mean = sum(count * law for law, count in others) / total if total else (first + second) / 2
@@ -76,13 +123,104 @@ def score_outcomes(
     law = _sum([(dense(one[used]), count) for one, count in others if count], nats)
     if law is None:
         return []
-    p, q, apart = (np.convolve(law, dense(one)) for one in (first, second, first - second))
-    kept = (p > 0) & (q > 0)
-    p, q, apart = p[kept], q[kept], apart[kept]
+    apart = dense(first - second)
+    p, q, gap = (np.convolve(law.mass, one) for one in (dense(first), dense(second), apart))
+    # of each sum, and of the numbers that are added
+    rounding = (width + 4) * numerics.EPSILON
+    wrong = law.mass * (law.error + rounding)
+    p_wrong, q_wrong, gap_wrong = (
+        _SPARE * np.convolve(wrong, one) for one in (dense(first), dense(second), np.abs(apart))
+    )
+    kept = (p > 0) & (q > 0) & (p_wrong < _USABLE * p) & (q_wrong < _USABLE * q)
+    # next to an end that was cut off, sums lack terms
+    kept[: (width - 1) * law.cut[0]] = False
+    kept[kept.size - (width - 1) * law.cut[1] :] = False
+    # the sum of a law's probabilities may not quite be 1, with so many powers of it the same for both records
+    whole = 1 - 4 * numerics.EPSILON * (total + 1)
+    known = tuple(one[kept] for one in (p, q, gap, p_wrong, q_wrong, gap_wrong))
+    return _outcomes(*known, whole=whole, lost=math.exp(-nats))
+
+
+def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, held: int) -> list[Outcomes]:
+    """Return pairs that k reports of two symbols dominate, of n clients who hold two records.
+
+    What is seen is the number of reports of the second symbol. How many of the others who are drawn hold the
+    first record is hypergeometric.
+
+    Args:
+        first: law of a report of the first record.
+        second: law of a report of the second.
+        n: number of clients.
+        k: clients drawn for a round, 1 <= k < n.
+        held: others who hold the first record, 0 <= held < n.
+
+    Returns:
+        As of ``score_outcomes``.
+    """
+    gamma = k / n
+    powers = [[np.ones(1)], [np.ones(1)]]
+    for law, list_of in zip((first, second), powers, strict=True):
+        for _ in range(k):
+            list_of.append(np.convolve(list_of[-1], law))
+
+    def drawn(reports: int) -> FloatArray:
+        """The law of the number, among so many of the others."""
+        low, high = max(0, reports - (n - 1 - held)), min(reports, held)
+        inner = np.arange(low, high, dtype=np.float64)
+        steps = (held - inner) * (reports - inner) / (inner + 1) / (n - held - reports + inner)
+        # from the largest on, so that no product is above 1
+        rising = int(np.searchsorted(-steps, -1.0))
+        before = np.cumprod(1 / steps[:rising][::-1])[::-1]
+        weights = np.concatenate([before, [1.0], np.cumprod(steps[rising:])])
+        mixed = np.zeros(reports + 1)
+        for firsts, weight in zip(range(low, high + 1), (weights / weights.sum()).tolist(), strict=True):
+            mixed += weight * np.convolve(powers[0][firsts], powers[1][reports - firsts])
+        return mixed
+
+    without, beside = drawn(k), drawn(k - 1)
+    p, q = ((1 - gamma) * without + gamma * np.convolve(beside, one) for one in (first, second))
+    gap = gamma * np.convolve(beside, first - second)
+    # a sum of products of so many numbers above 0
+    relative = 16 * (k + 8) * numerics.EPSILON
+    gap_wrong = relative * gamma * np.convolve(beside, np.abs(first - second))
+    kept = (p > numerics.SMALLEST_DELTA) & (q > numerics.SMALLEST_DELTA)
+    known = (one[kept] for one in (p, q, gap, relative * p, relative * q, gap_wrong))
+    return _outcomes(*known, whole=1.0, lost=0.0)
+
+
+def _outcomes(
+    p: FloatArray,
+    q: FloatArray,
+    gap: FloatArray,
+    p_wrong: FloatArray,
+    q_wrong: FloatArray,
+    gap_wrong: FloatArray,
+    *,
+    whole: float,
+    lost: float,
+) -> list[Outcomes]:
+    """Return pairs in both directions, rounded down.
+
+    Args:
+        p: masses under one record.
+        q: under the other.
+        gap: p - q.
+        p_wrong: bound on the error of ``p``.
+        q_wrong: of ``q``.
+        gap_wrong: of ``gap``.
+        whole: what masses are multiplied by, under both records.
+        lost: as ``Outcomes.infinite``.
+    """
     # the smaller of the two below, so that small losses keep their digits
-    loss = np.sign(apart) * np.log1p(np.abs(apart) / np.minimum(p, q))
-    lost = math.exp(-nats)
-    return [Outcomes(p, loss, lost), Outcomes(q, -loss, lost)]
+    least, least_wrong = np.minimum(p, q), np.where(p < q, p_wrong, q_wrong)
+    size = np.log1p(np.abs(gap) / least)
+    loss = np.sign(gap) * size
+    slack = (gap_wrong + np.abs(gap) * least_wrong / least) / (least + np.abs(gap)) * _SPARE
+    slack += 4 * numerics.EPSILON * size
+    return [
+        Outcomes((p - p_wrong) * whole, loss - slack, lost),
+        Outcomes((q - q_wrong) * whole, -loss - slack, lost),
+    ]
 
 
 def _scores(gap: FloatArray, mean: FloatArray) -> IntArray:
@@ -106,15 +244,16 @@ def _scores(gap: FloatArray, mean: FloatArray) -> IntArray:
     return scores
 
 
-def _sum(laws: list[tuple[FloatArray, int]], nats: float) -> FloatArray | None:
-    """Return the law of a sum of independent numbers, without its negligible ends.
+def _sum(laws: list[tuple[FloatArray, int]], nats: float) -> _Law | None:
+    """Return the law of a sum of independent numbers.
 
     Args:
         laws: over 0, 1, ..., of one length, and how many numbers have each.
         nats: how far below the largest probability is negligible.
     """
+    law = _Law(np.ones(1), np.zeros(1))
     if not laws:
-        return np.ones(1)
+        return law
     values = np.arange(laws[0][0].size)
     means = [float(law @ values) for law, _ in laws]
     variance = sum(
@@ -123,79 +262,107 @@ def _sum(laws: list[tuple[FloatArray, int]], nats: float) -> FloatArray | None:
     level = (nats + 1) * values[-1]
     reach = math.ceil(level / 3 + math.sqrt(level**2 / 9 + 2 * (nats + 1) * variance))
     if reach <= max(_DIRECT, level):
-        law = np.ones(1)
         for one, count in laws:
-            law = _trimmed(np.convolve(law, _power(one, count, nats)), nats)
-        return law
+            law = _convolved(law, _power(one, count, nats), nats)
+        return _trimmed(law, nats + 20)
     if 4 * reach > _MOST:
         return None
     return _transformed(laws, reach, nats)
 
 
-def _trimmed(law: FloatArray, nats: float) -> FloatArray:
-    large = np.flatnonzero(law > law.max() * math.exp(-nats - 20))
-    return law[large[0] : large[-1] + 1]
+def _trimmed(law: _Law, nats: float) -> _Law:
+    large = np.flatnonzero(law.mass > law.mass.max() * math.exp(-nats))
+    low, high = int(large[0]), int(large[-1]) + 1
+    cut = law.cut[0] or law.mass[:low].any(), law.cut[1] or law.mass[high:].any()
+    return _Law(law.mass[low:high], law.error[low:high], (bool(cut[0]), bool(cut[1])))
 
 
-def _power(law: FloatArray, count: int, nats: float) -> FloatArray:
-    """Return the law of a sum of so many numbers, by squaring: sums of positive terms keep their digits."""
-    result, square = np.ones(1), law
+def _convolved(one: _Law, other: _Law, nats: float) -> _Law:
+    """Return the law of a sum of two: sums of positive terms keep their digits."""
+    mass = np.convolve(one.mass, other.mass)
+    terms = min(one.mass.size, other.mass.size) + 1
+    error = float(one.error.max() + other.error.max()) * _SPARE + terms * numerics.EPSILON
+    cut = one.cut[0] or other.cut[0], one.cut[1] or other.cut[1]
+    # what is cut off here is so small that it is lost in the rounding of what is kept in the end
+    return _trimmed(_Law(mass, np.full(mass.size, error), cut), nats + 20 + _DEEPER)
+
+
+def _power(law: FloatArray, count: int, nats: float) -> _Law:
+    """Return the law of a sum of so many numbers, by squaring."""
+    result, square = _Law(np.ones(1), np.zeros(1)), _Law(law, np.zeros(law.size))
     while count:
         if count % 2:
-            result = _trimmed(np.convolve(result, square), nats)
+            result = _convolved(result, square, nats)
         count //= 2
         if count:
-            square = _trimmed(np.convolve(square, square), nats)
+            square = _convolved(square, square, nats)
     return result
 
 
-def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) -> FloatArray:
+def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) -> _Law:
     """Return the law of the sum by Fourier transforms of tilted laws, each near its own mean.
 
     The logarithm of a characteristic function near 1 keeps its digits, and so does its multiple; near its
-    mean a law is far above the rounding of the transform. The error is relative to each probability, and the
-    same under both records.
+    mean a law is far above the rounding of the transform. Everything is counted from the means of the laws,
+    so that no two large numbers cancel but for the place of the sum's mean.
     """
     values = np.arange(laws[0][0].size)
-    centre = round(sum(count * float(law @ values) for law, count in laws))
+    own_means = [float(law @ values) for law, _ in laws]
+    total = sum(count * mean for (_, count), mean in zip(laws, own_means, strict=True))
+    centre = round(total)
+    beside = total - centre
+    misplaced = 8 * numerics.EPSILON * total  # of the sum's mean
     size = 2 * reach + 1
-    log_law, nearest = np.full(size, -np.inf), np.full(size, np.inf)
+    log_law, nearest, error = np.full(size, -np.inf), np.full(size, np.inf), np.zeros(size)
     length = fft.next_fast_len(4 * reach, real=True)
     omega = 2 * math.pi * np.fft.rfftfreq(length)
+    centred = [(law, count, values - mean) for (law, count), mean in zip(laws, own_means, strict=True)]
 
-    def tilt(law: FloatArray, theta: float) -> tuple[FloatArray, float, float]:
-        """Return the law tilted by theta, the log of its generating function there, and its mean."""
-        top = float(np.max(theta * values[law > 0]))
-        grown = law * np.exp(np.minimum(theta * values - top, 0.0))
-        moment = float(grown.sum())
-        return grown / moment, math.log(moment) + top, float(grown @ values) / moment
+    def tilt(law: FloatArray, off: FloatArray, theta: float) -> tuple[FloatArray, FloatArray, float, float]:
+        """Return the law tilted by theta, its weights' growth, the log of its generating function, and its
+        mean; the last two counted from the mean of the law itself."""
+        growth = law * np.expm1(np.minimum(theta * off, 700.0))
+        more = float(growth.sum())
+        return (law + growth) / (1 + more), growth, math.log1p(more), float(growth @ off) / (1 + more)
 
     def shape(theta: float) -> tuple[float, float]:
         """Return mean, from the centre, and deviation of the tilted sum."""
-        mean, variance = -float(centre), 0.0
-        for law, count in laws:
-            tilted, _, own = tilt(law, theta)
+        mean, variance = beside, 0.0
+        for law, count, off in centred:
+            tilted, _, _, own = tilt(law, off, theta)
             mean += count * own
-            variance += count * float(tilted @ (values - own) ** 2)
+            variance += count * float(tilted @ (off - own) ** 2)
         return mean, math.sqrt(variance)
 
     def add(theta: float) -> tuple[float, float]:
         """Fill in what the law tilted by theta tells; return its ``shape``."""
         log_moment, log_power = 0.0, np.zeros(omega.size, dtype=np.complex128)
-        for law, count in laws:
-            tilted, log_own, own = tilt(law, theta)
+        moment_wrong, power_wrong = 0.0, misplaced * omega
+        for law, count, off in centred:
+            tilted, growth, log_own, own = tilt(law, off, theta)
             log_moment += count * log_own
-            rise = np.zeros(omega.size, dtype=np.complex128)
-            for value, mass in zip(values.tolist(), tilted.tolist(), strict=True):
+            moment_wrong += count * float(np.abs(growth).sum())
+            rise, sizes = np.zeros(omega.size, dtype=np.complex128), np.zeros(omega.size)
+            for place, mass in zip((off - own).tolist(), tilted.tolist(), strict=True):
                 if mass > 0:
-                    rise += mass * np.expm1(1j * omega * (value - own))
+                    term = mass * np.expm1(1j * omega * place)
+                    rise += term
+                    sizes += np.abs(term)
             with np.errstate(divide="ignore"):
                 logs = np.log1p(rise)
             # part by part: where a law cancels, the product of -inf with a complex number is none
             log_power += count * logs.real + 1j * (count * logs.imag)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                power_wrong += 8 * numerics.EPSILON * count * (sizes / np.abs(1 + rise))
         mean, spread = shape(theta)
         middle = round(mean)  # the whole number next to the mean, at which log_power is centred
-        near = np.fft.fftshift(fft.irfft(np.exp(log_power.conj() + 1j * omega * (middle - mean)), length))
+        power = np.exp(log_power.conj() + 1j * omega * (middle - mean))
+        near = np.fft.fftshift(fft.irfft(power, length))
+        # of the coefficients, and of the transform
+        strength = np.abs(power)
+        heard = strength > 0
+        absolute = 2 * float(strength[heard] @ np.minimum(np.expm1(power_wrong[heard]), 1.0)) / length
+        absolute += 8 * numerics.EPSILON * math.log2(length) * float(np.linalg.norm(near))
         points = np.arange(length) - length // 2 + middle
         inside = (np.abs(points) <= reach) & (near > _HEARD * near.max())
         points, near = points[inside], near[inside]
@@ -203,7 +370,10 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
         closer = distance < nearest[index]
         distance, near, points, index = (one[closer] for one in (distance, near, points, index))
         nearest[index] = distance
-        log_law[index] = np.log(near) + log_moment - theta * (points + centre)
+        from_mean = theta * (points - beside)
+        log_law[index] = np.log(near) + log_moment - from_mean
+        exponents = np.abs(np.log(near)) + abs(log_moment) + np.abs(from_mean) + moment_wrong
+        error[index] = absolute / near + 8 * numerics.EPSILON * exponents + abs(theta) * misplaced
         return mean, spread
 
     for sign in (1, -1):
@@ -216,4 +386,4 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
             if _BEYOND * shape(theta)[1] > length:
                 break
             mean, spread = add(theta)
-    return _trimmed(np.exp(log_law), nats)
+    return _trimmed(_Law(np.exp(log_law), error, (True, True)), nats + 20)

@@ -43,8 +43,9 @@ def to_epsilon(profile: Profile, *, delta: ArrayLike, largest: float) -> float |
 def least_epsilon(outcomes: Outcomes, *, delta: float) -> float:
     """Return epsilon of one round at delta, of a pair given by its outcomes, rounded down.
 
-    delta(eps) = E[1 - e^(eps - loss)]_+ is a sum over the losses above eps. Between two neighbouring losses the
-    sum has the same terms, and is solved for eps in closed form. What is left out of the outcomes adds nothing.
+    delta(eps) = E[1 - e^(eps - loss)]_+ is a sum over the losses above eps. Between two neighbouring losses
+    the sum has the same terms, and is solved for eps in closed form. What is left out of the outcomes adds
+    nothing.
 
     Args:
         outcomes: masses, good to ``numerics.OUTWARD``, and losses, good to some units in the last place.

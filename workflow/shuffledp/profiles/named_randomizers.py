@@ -10,7 +10,8 @@ differs, chosen as far apart as can be, and one of the others): from that follow
 reports, merged to what matters of them.
 
 The numbers may be given to ``four_kinds.kinds``: f and tv are rounded up, and b so rounded down. The laws are
-for lower bounds, and not rounded.
+for lower bounds, and come with a bound on the relative error of their probabilities; ``attacks.loss_error``
+says what that costs.
 
 Adding a named randomiser takes a function of eps0 and of its own parameters, and an entry in ``_REGISTRY``.
 """
@@ -18,20 +19,23 @@ Adding a named randomiser takes a function of eps0 and of its own parameters, an
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import integrate
 
-from shuffledp import checks
+from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.randomizers import constants
 
 _UP = 1 + 2.0**-40  # by which a number is rounded up
+_CAP_ERROR = 1e-13  # of the share of a cap, relative
+_UNKNOWN = 0.999  # a relative error by which nothing is said
+_PANELS = 2**19  # of the integral over two caps
 _BINS = 32  # of the unit interval, in which reports of the Laplace mechanism are merged
 
 # Probability under omega by whether a report lies in the sets of the first, the second and a third record.
@@ -48,6 +52,9 @@ class Named:
         first: law of the reports of one record, over classes in which reports are merged.
         second: law of those of another, as far from the first as can be.
         third: law of those of a third record; None if there are two only.
+        error: bound on the relative errors of the probabilities of the first two laws, where classes in which
+            the two agree count as one.
+        third_error: the same of the third.
     """
 
     share: float | None
@@ -55,16 +62,37 @@ class Named:
     first: FloatArray
     second: FloatArray
     third: FloatArray | None
+    error: float
+    third_error: float
 
 
-def _bounded(eps0: float, share: float, tv: float, laws: list[FloatArray]) -> Named:
-    """Return the numbers, rounded to the safe side and within what eps0 allows, and the laws."""
+def _bounded(eps0: float, share: float, tv: float, laws: list[FloatArray], third_error: float = 0.0) -> Named:
+    """Return the numbers, rounded to the safe side and within what eps0 allows, and the laws.
+
+    ``third_error`` is that of the third law, but for rounding.
+    """
     third = laws[2] if len(laws) == 3 else None
     rounded = None if share > 0.5 * _UP else min(share * _UP, 0.5)
-    return Named(rounded, min(tv * _UP, math.tanh(eps0 / 2)), laws[0], laws[1], third)
+    rounding = numerics.EPSILON * (64 + 4 * eps0)
+    agree = laws[0] == laws[1]
+    rest = min(float(law[agree].sum()) for law in laws)
+    if rest > 0:
+        # what is left for these classes is a difference to 1
+        rounding = min(rounding + 8 * numerics.EPSILON / rest, _UNKNOWN)
+    return Named(
+        rounded,
+        min(tv * _UP, math.tanh(eps0 / 2)),
+        laws[0],
+        laws[1],
+        third,
+        rounding,
+        min(rounding + third_error, _UNKNOWN),
+    )
 
 
-def _two_valued(eps0: float, overlaps: Overlaps, *, share: float, apart: float) -> Named:
+def _two_valued(
+    eps0: float, overlaps: Overlaps, *, share: float, apart: float, third_error: float = 0.0
+) -> Named:
     """Return what follows for a randomiser that takes two values only.
 
     Args:
@@ -72,6 +100,7 @@ def _two_valued(eps0: float, overlaps: Overlaps, *, share: float, apart: float) 
         overlaps: how omega is spread over the sets of the records.
         share: f, omega of the set of any record.
         apart: the largest omega(S_x0 \\ S_x1) of two records.
+        third_error: as for ``_bounded``.
     """
     masses = np.array(list(overlaps.values()))
     high = 1 / (math.exp(-eps0) - math.expm1(-eps0) * share)  # b e
@@ -79,7 +108,7 @@ def _two_valued(eps0: float, overlaps: Overlaps, *, share: float, apart: float) 
     for inside in np.array(list(overlaps)).T:
         law = masses * np.where(inside == 1, high, high * math.exp(-eps0))
         laws.append(law / law.sum())
-    return _bounded(eps0, share, -math.expm1(-eps0) * high * apart, laws)
+    return _bounded(eps0, share, -math.expm1(-eps0) * high * apart, laws, third_error)
 
 
 def _independent(q: float) -> Overlaps:
@@ -154,8 +183,12 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
 
     The hash function is drawn uniformly from a family, for each report anew and sent along, or for the round
     and public; not one for each client. omega is uniform on functions and cells, S_x = {(h, h(x))}: f = 1/g,
-    b = g/(e + g - 1), and omega(S_x0 \\ S_x1) = (1 - collision)/g. The laws are those of a family in which
-    the values of three records are independent.
+    b = g/(e + g - 1), and omega(S_x0 \\ S_x1) = (1 - collision)/g.
+
+    The numbers hold for every family with this collision probability, and the laws are those of one of them:
+    the hashes of three records are independent, or, as often as it takes to collide so often, all one. So a
+    lower end from these laws is one for the worst family; another one, whose hashes depend on each other,
+    may leak less.
 
     Args:
         eps0: local privacy parameter, > 0.
@@ -165,7 +198,13 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
     """
     g = checks.count("cells", cells, at_least=2)
     collision = checks.probability("collision", collision, zero=True)
-    return _two_valued(eps0, _independent(1 / g), share=1 / g, apart=(1 - collision) / g)
+    overlaps = dict(_independent(1 / g))
+    # independent hashes collide with probability 1/g by themselves
+    one = max((collision - 1 / g) / (1 - 1 / g), 0.0)
+    overlaps = {key: (1 - one) * mass for key, mass in overlaps.items()}
+    overlaps[1, 1, 1] += one / g
+    overlaps[0, 0, 0] += one * (1 - 1 / g)
+    return _two_valued(eps0, overlaps, share=1 / g, apart=(1 - collision) / g)
 
 
 def hadamard_response(*, eps0: float) -> Named:
@@ -226,38 +265,62 @@ def privunit(*, eps0: float, dimension: int) -> Named:
     """
     d = checks.count("dimension", dimension, at_least=2)
     made = constants.privunit(dimension=d, eps0=eps0)
-    overlap = _cap_overlap(d, made.threshold, made.cap)
-    return _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
+    overlap, error = _cap_overlap(d, made.threshold)
+    found = _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
+    # by which the third law moves from classes in which the first two differ to the others
+    moved = float(found.third[:4].sum()) * error
+    rest = max(float(found.third[4:].sum()), np.finfo(np.float64).tiny)
+    of_cap = _CAP_ERROR * (1 + 2 * made.cap / rest)
+    return replace(
+        found,
+        error=min(found.error + of_cap, _UNKNOWN),
+        third_error=min(found.third_error + of_cap + error + moved / rest, _UNKNOWN),
+    )
 
 
-def _cap_overlap(dimension: int, threshold: float, cap: float) -> float:
-    """Return the part of a cap that lies in the cap around a vector at right angles.
+@functools.lru_cache(maxsize=64)
+def _cap_overlap(dimension: int, threshold: float) -> tuple[float, float]:
+    """Return the part of a cap that lies in the cap around a vector at right angles, and its relative error.
 
-    Given the height v along one vector, the height along the other is sqrt(1 - v^2) times that of a uniform
-    vector in one dimension less.
+    In the plane of the two vectors a uniform unit vector has density (d - 2) (1 - r^2)^((d - 4)/2)/(2 pi).
+    Integrated over r, and with s the cotangent of the angle, the share of the sphere in both caps of
+    threshold t is the integral of (1 - t^2 (1 + s^2))^((d - 2)/2)/(pi (1 + s^2)) over s from 1 to
+    sqrt(1 - t^2)/t. From s = 1 on that is convex for d >= 4, as its second derivative shows: so the sum of
+    the values in the middle of panels is too small, and the sum by trapezia too large.
     """
-    widest = math.acos(min(threshold, 1.0))  # half the angle of the cap
-    if widest <= math.pi / 4:
-        return 0.0
-    if dimension == 2:
-        return (2 * widest - math.pi / 2) / (2 * widest)
-    z = (dimension - 1) / 2
-    log_density = math.log(constants.half_step(z)) - 0.5 * math.log(math.pi)
-
-    def share(angle: float) -> float:
-        height, left = math.sin(angle), math.cos(angle)
-        density = math.exp(log_density + (dimension - 2) * math.log(left))
-        if dimension == 3:
-            other = math.acos(threshold / left) / math.pi
+    t = threshold
+    widest = math.acos(min(t, 1.0))  # half the angle of the cap
+    if 2 * t * t >= 1:
+        return 0.0, 0.0
+    share = constants.cap_measure(dimension=dimension, threshold=t)
+    if dimension <= 3:
+        if dimension == 2:
+            both = (widest - math.pi / 4) / math.pi
         else:
-            other = constants.cap_measure(dimension=dimension - 1, threshold=threshold / left)
-        return density * other if height >= threshold else 0.0
+            width = math.sqrt(1 - t * t)
+            turned = t * math.asin(t / width) - math.asin(math.sqrt(0.5) / width)
+            both = (math.pi / 2 * (1 - t) + turned) / math.pi
+        if both <= 8 * numerics.EPSILON:
+            return 0.0, 1.0
+        return min(both / share, 0.5), 8 * numerics.EPSILON / both + _CAP_ERROR
+    power = (dimension - 2) / 2
+    # where the first factor is e^-60 of what it is at 1, or 0
+    end = math.sqrt(1 + numerics.NEGLIGIBLE * (1 - 2 * t * t) / (power * t * t)) if t > 1e-150 else math.inf
+    end = min(end, math.sqrt(1 - t * t) / t if t > 1e-150 else math.inf, 1e100)
 
-    low, high = math.asin(threshold), math.acos(threshold)
-    # beyond, the density is below e^-60 of what it is at the low end
-    high = min(high, low + 12 / math.sqrt(dimension))
-    value, _ = integrate.quad(share, low, high, epsabs=0.0, epsrel=1e-10, limit=200)
-    return min(value / cap, 0.5)
+    def density(s: FloatArray) -> FloatArray:
+        square = 1 + s * s
+        with np.errstate(divide="ignore"):
+            return np.exp(power * np.log1p(-np.minimum(t * t * square, 1.0))) / (math.pi * square)
+
+    edges = np.exp(np.linspace(0.0, math.log(end), _PANELS + 1))
+    edges[0] = 1.0
+    at_edges, width = density(edges), np.diff(edges)
+    least = float(width @ density(edges[:-1] + width / 2))
+    most = float(width @ (at_edges[:-1] + at_edges[1:])) / 2 + math.exp(-numerics.NEGLIGIBLE) * at_edges[0]
+    both = (least + most) / 2
+    error = (most - least) / (2 * both) + numerics.EPSILON * (64 + 8 * numerics.NEGLIGIBLE) + _CAP_ERROR
+    return min(both / share, 0.5), error
 
 
 def hemisphere(*, eps0: float) -> Named:
