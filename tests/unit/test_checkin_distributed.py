@@ -267,6 +267,26 @@ def test_every_accountant_is_monotone(name):
             assert less <= epsilon[-1] * (1 + 1e-6), change
 
 
+def test_strong_composition_of_a_client_who_hardly_ever_takes_part():
+    """A round's laws with and without a client are within its rate in total variation."""
+    few = accountants.get("distributed-check-in-strong").details(
+        n=10**6, rate=1e-12, sigma=1.0, rounds=1000, delta=1e-8
+    )
+    assert few["round_delta"] >= 1e-12
+    assert few["epsilon"] == 0
+
+
+def test_one_round_of_strong_composition_is_that_of_its_outcomes():
+    setting, delta = {"n": 50, "rate": 0.2, "sigma": 2.0}, 1e-4
+    found = accountants.get("distributed-check-in-strong").details(**setting, rounds=1, delta=delta)
+    eps, spent = float(found["epsilon"]), float(found["round_delta"])
+    for outcomes in distributed.check_in_losses(**setting, nats=60.0):
+        terms = outcomes.mass * -np.expm1(np.minimum(eps - outcomes.loss, 0.0))
+        assert math.fsum([*terms.tolist(), outcomes.infinite]) <= spent
+    less = accountants.epsilon("distributed-check-in-pld", **setting, rounds=1, delta=spent)
+    assert eps <= less * (1 + 1e-9)
+
+
 def test_the_order_of_the_bounds():
     """Claim L3: Lemma 5 is tighter than Lemma 4, as printed and re-derived, and numbers beat both."""
     rounds = [100, 10**4, 10**6]

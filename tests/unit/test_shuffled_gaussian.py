@@ -1,5 +1,6 @@
 """The bounds on the shuffled Gaussian hold together: over settings, directions, clients and rounding."""
 
+import importlib
 import math
 
 import numpy as np
@@ -244,3 +245,12 @@ def test_delta_is_checked(delta):
 def test_outcomes_have_one_direction():
     with pytest.raises(ValueError, match=r"^direction must be one of forward, reverse, got 'both'"):
         shuffled_gaussian_outcomes(**GOOD, direction="both")
+
+
+def test_more_work_than_seconds_is_refused_by_name(monkeypatch):
+    with pytest.raises(ValueError, match=r"n must be at most 1e\+09 for rounds to be composed, since"):
+        shuffled_gaussian_outcomes(n=10**12, sigma=10.0)
+    module = importlib.import_module("shuffledp.profiles.shuffled_gaussian")
+    monkeypatch.setattr(module, "_MOST_WORK", 1e5)
+    with pytest.raises(ValueError, match=r"sigma must be larger, or n smaller, .* got 0\.7"):
+        shuffled_gaussian_outcomes(n=77, sigma=0.7)

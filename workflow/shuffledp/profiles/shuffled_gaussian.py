@@ -33,6 +33,7 @@ WAYS = ("forward", "reverse")
 DIRECTIONS = (*WAYS, "both")
 BOUNDS = ("upper", "lower")
 SMALLEST_SIGMA, LARGEST_SIGMA = 0.1, 1000.0
+MOST_CLIENTS = 10**9  # of rounds that are composed
 
 _SMALLEST_DELTA = 1e-100  # of one report, beyond which a profile is not followed
 _SMALLEST_TARGET = 1e-90  # delta for which an epsilon is searched
@@ -41,6 +42,7 @@ _SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed
 _LOST = 1e-20  # delta beyond which the outcomes of one round count as one, of infinite loss in an upper bound
 _CHORD = 1e-4  # relative error of a chord between neighbouring outcomes that is aimed at
 _LEAST_POINTS = 500  # of the grid
+_MOST_WORK = 7e7  # of the law of one round, some 20 seconds
 
 
 def shuffled_gaussian(
@@ -127,10 +129,15 @@ def shuffled_gaussian_outcomes(
         these expectations. Losses at which delta is below 1e-20 are in ``infinite``, for an upper bound.
 
     Raises:
-        ValueError: an argument is out of range.
+        ValueError: an argument is out of range, or n and sigma ask for more than some 20 seconds of work.
     """
     direction = checks.choice("direction", direction, WAYS)
     total, direction, bound = _checked(n, sigma, direction, bound)
+    if total.n > MOST_CLIENTS:
+        raise ValueError(
+            f"n must be at most {MOST_CLIENTS:g} for rounds to be composed, since the law of the sum of n "
+            f"log-normal terms takes some sqrt(n) points, got {n!r}"
+        )
     loss, above, below = _grid(total.n, total.sigma)
     law = _raised(loss, above) if bound == "upper" else _lowered(loss, above, below)
     if direction == "forward":
@@ -243,6 +250,11 @@ def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float
     sign, n = (1 if side == "call" else -1), total.n
 
     def bounds(loss: float) -> tuple[float, float]:
+        if total.work > _MOST_WORK:
+            raise ValueError(
+                f"sigma must be larger, or n smaller, for rounds to be composed: at n={n} the law of the sum "
+                f"of log-normal terms takes more than some 20 seconds, got {total.sigma!r}"
+            )
         strike = n * math.exp(sign * loss)
         return total.price(side, strike, "upper") / n, total.price(side, strike, "lower") / n
 
