@@ -25,6 +25,7 @@ WITHOUT = [
     ("subset-selection", {"categories": 20, "subset": 4}),
     ("subset-selection", {"categories": 5, "subset": 3}),
     ("local-hashing", {"cells": 8}),
+    ("public-hashing", {"cells": 8}),
     ("hadamard-response", {}),
     ("oue", {}),
     ("rappor", {}),
@@ -91,6 +92,7 @@ def table(name, parameters, e):
         "krr": lambda: (k / (e + k - 1), 1 / k, 1 / k),
         "subset-selection": lambda: (k / (k + (e - 1) * s), s / k, s * (k - s) / (k * (k - 1))),
         "local-hashing": lambda: (g / (e + g - 1), 1 / g, 1 / g),
+        "public-hashing": lambda: (g / (e + g - 1), 1 / g, 1 / g),
         "hadamard-response": lambda: (2 / (e + 1), 0.5, 0.25),
         "oue": lambda: ((e + 1) / (2 * e), 1 / (e + 1), e / (e + 1) ** 2),
         "rappor": lambda: (1 / r, 1 / (r + 1), r / (r + 1) ** 2),
@@ -122,6 +124,38 @@ def test_a_collision_that_is_known_lowers_total_variation():
     )
     assert with_it.tv == pytest.approx(0.75 * without.tv, rel=1e-9)
     assert with_it.share == without.share
+
+
+# Exact, of one round of two cells with all others on a third record, each hash function equally likely.
+@pytest.mark.parametrize(("n", "least"), [(100, 1.549), (1000, 0.3084), (10_000, 0.0827)])
+def test_a_hash_that_is_public_leaks_more_than_one_in_each_report(n, least):
+    setting = {"n": n, "eps0": 2.0, "rounds": 1, "delta": 1e-6, "cells": 2}
+    assert accountants.epsilon(**setting, randomizer="public-hashing") > least
+    assert accountants.epsilon(**setting, randomizer="local-hashing", collision=0.5) < least
+
+
+@pytest.mark.parametrize("collision", [0.0, 0.25, 0.5, 0.8])
+def test_a_lower_end_takes_collisions_into_account(collision):
+    setting = {"n": 1e4, "k": 1e3, "eps0": 2.0, "rounds": 100, "delta": 1e-6}
+    lower, upper = (
+        accountants.named.accountant(
+            kind, randomizer="local-hashing", kind=kind, cells=2, collision=collision
+        )
+        for kind in ("lower", "upper")
+    )
+    assert 0 < float(lower.epsilon(**setting)) <= float(upper.epsilon(**setting))
+
+
+def test_a_lower_bound_above_the_upper_one_is_not_hidden(monkeypatch):
+    monkeypatch.setattr(accountants.named, "_lower", lambda *_: (9.0, "some data set"))
+    with pytest.raises(
+        ArithmeticError, match=r"9 of 'oue' with some data set exceeds the upper bound .* 'blank"
+    ):
+        accountants.bracket(**SMALL, randomizer="oue")
+    accountants.registry.check_order(1 + 1e-7, 1.0, ("one", "other"))
+    accountants.registry.check_order(0.0, 0.0, ("one", "other"))
+    with pytest.raises(ArithmeticError, match=r"1.00001 of one exceeds the upper bound 1 of other"):
+        accountants.registry.check_order(1 + 1e-5, 1.0, ("one", "other"))
 
 
 @pytest.mark.parametrize("dimension", [2, 3, 4, 5, 40])
@@ -373,6 +407,19 @@ def test_errors_of_added_scores_are_bounded(way, monkeypatch):
             {"randomizer": "local-hashing", "cells": 4, "collision": 1},
             r"collision must lie in \[0, 1\), got 1",
         ),
+        (
+            {"randomizer": "public-hashing", "cells": 4, "collision": 0.25},
+            "needs n, k, eps0 or .* and takes cells; got .*collision",
+        ),
+        (
+            {"name": "share-pld", "share": 0.2, "delta0": 1e-9},
+            "accountant 'share-pld' is for .* eps0-LDP reports .*; got .*delta0",
+        ),
+        (
+            {"name": "blanket-pld", "share": 0.2, "tv": 0.1, "delta0": 1e-9},
+            "eps0-LDP reports .*; got .*delta0",
+        ),
+        ({"randomizer": "oue", "delta0": 1e-9}, "needs n, k, eps0 or .*; got .*delta0"),
         ({"name": "krr3-lower", "randomizer": "oue"}, "accountant must be an upper bound for .*'krr3-lower'"),
         ({"name": "shuffle-clones", "randomizer": "oue"}, "which is for shuffle with ldp; leave it out"),
         ({"name": "share-pld", "randomizer": "subset-selection", "categories": 5, "subset": 3}, "'tv-pld'"),

@@ -228,8 +228,9 @@ def epsilon(
             "--randomizer",
             metavar="NAME",
             help="The interval of this one: krr (--categories), subset-selection (--categories, --subset), "
-            "local-hashing (--cells, --collision), privunit (--dimension), coordinate, hemisphere, laplace, "
-            "piecewise, hadamard-response, oue, rappor.",
+            "local-hashing (--cells, --collision) with a hash drawn for each report and sent along, "
+            "public-hashing (--cells) with one that is public for the round, privunit (--dimension), "
+            "coordinate, hemisphere, laplace, piecewise, hadamard-response, oue, rappor.",
         ),
     ] = None,
     dimension: Annotated[
@@ -243,7 +244,11 @@ def epsilon(
     ] = None,
     collision: Annotated[
         str | None,
-        typer.Option("--collision", metavar="P", help="Least probability that two records have one hash."),
+        typer.Option(
+            "--collision",
+            metavar="P",
+            help="Least probability that two records have one hash, where each report draws its own.",
+        ),
     ] = None,
     protocol: Protocol = None,
     mechanism: Mechanism = None,

@@ -127,6 +127,7 @@ def bracket(
 
     Raises:
         ValueError: an argument is missing, unknown or out of range.
+        ArithmeticError: the lower bound of a randomiser exceeds its upper bound by more than rounding.
     """
     if randomizer is None:
         return registry.bracket(rounds=rounds, delta=delta, **setting)
@@ -135,6 +136,7 @@ def bracket(
     entry, own = upper_accountant(case)
     upper = float(entry.epsilon(rounds=count, delta=delta, **own))
     lower, words = _lower(case, count, checks.probability("delta", delta, zero=True))
+    registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{entry.name!r}"))
     # they may cross by rounding where both are the pure DP of the protocol
     return Bracket(min(lower, upper), upper, (words, entry.name))
 

@@ -23,6 +23,7 @@ Scope = Literal["epsilon", "renyi", "clones"]
 Columns = dict[str, FloatArray]
 
 _PURE_ROUNDING = 16 * numerics.EPSILON  # of what ``System.pure`` says, and of its product with the rounds
+_ROUNDING = 1e-6  # by which the best lower bound may exceed the best upper one, relative
 
 
 @dataclass(frozen=True)
@@ -258,6 +259,19 @@ class Bracket(NamedTuple):
     refusals: tuple[Refusal, ...] = ()
 
 
+def check_order(lower: float, upper: float, names: tuple[str, str]) -> None:
+    """Refuse bounds of which the lower exceeds the upper one by more than rounding: one is wrong.
+
+    Raises:
+        ArithmeticError: it does; the message names both.
+    """
+    if lower > upper * (1 + _ROUNDING):
+        raise ArithmeticError(
+            f"the lower bound {lower:.9g} of {names[0]} exceeds the upper bound {upper:.9g} of {names[1]}; "
+            "one of them is wrong: trust neither, and report the setting"
+        )
+
+
 def bracket(
     *,
     rounds: int,
@@ -278,6 +292,7 @@ def bracket(
     Raises:
         ValueError: an argument is out of range, the setting is one of another system, or the system has no
             bound on one of the sides.
+        ArithmeticError: the lower bound exceeds the upper one.
     """
     system = systems.get(protocol, mechanism)
     system.checked(setting, "the bracket")
@@ -300,6 +315,7 @@ def bracket(
         return [(float(columns["epsilon"]), entry.name) for entry, columns in found]
 
     lower, upper = max(all_of("lower")), min(all_of("upper"))
+    check_order(lower[0], upper[0], (lower[1], upper[1]))
     return Bracket(lower[0], upper[0], (lower[1], upper[1]), tuple(refusals))
 
 

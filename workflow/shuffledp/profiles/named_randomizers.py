@@ -179,11 +179,14 @@ def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
 
 
 def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
-    """Local hashing: randomised response over g cells of the hash of the record.
+    """Local hashing: randomised response over g cells of the hash of the record, sent with the seed.
 
-    The hash function is drawn uniformly from a family, for each report anew and sent along, or for the round
-    and public; not one for each client. omega is uniform on functions and cells, S_x = {(h, h(x))}: f = 1/g,
-    b = g/(e + g - 1), and omega(S_x0 \\ S_x1) = (1 - collision)/g.
+    The hash function is drawn uniformly from a family for each report anew, and its seed is part of the
+    report. omega is uniform on functions and cells, S_x = {(h, h(x))}: f = 1/g, b = g/(e + g - 1), and
+    omega(S_x0 \\ S_x1) = (1 - collision)/g.
+
+    For one hash function that is public for the round there is ``public_hashing``; a bound with a collision
+    probability does not hold for that. Nor does any hold for a function for each client: it says who sent.
 
     The numbers hold for every family with this collision probability, and the laws are those of one of them:
     the hashes of three records are independent, or, as often as it takes to collide so often, all one. So a
@@ -205,6 +208,22 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
     overlaps[1, 1, 1] += one / g
     overlaps[0, 0, 0] += one * (1 - 1 / g)
     return _two_valued(eps0, overlaps, share=1 / g, apart=(1 - collision) / g)
+
+
+def public_hashing(*, eps0: float, cells: int) -> Named:
+    """Randomised response over g cells of a hash that is public for the round, and one for all clients.
+
+    The hash is known before the reports are sent, so the numbers must hold given any hash function: given
+    one that tells the two records apart it is randomised response over the cells. How often two records
+    collide is of no help: the divergence is not concave in their total variation, and may not be bounded at
+    the mean over hash functions. The laws are those given such a hash function, and a lower end from them is
+    one for clients who know it.
+
+    Args:
+        eps0: local privacy parameter, > 0.
+        cells: their number g, >= 2.
+    """
+    return krr(eps0=eps0, categories=checks.count("cells", cells, at_least=2))
 
 
 def hadamard_response(*, eps0: float) -> Named:
@@ -401,6 +420,7 @@ _REGISTRY: dict[str, Callable[..., Named]] = {
     "krr": krr,
     "subset-selection": subset_selection,
     "local-hashing": local_hashing,
+    "public-hashing": public_hashing,
     "hadamard-response": hadamard_response,
     "oue": oue,
     "rappor": rappor,
