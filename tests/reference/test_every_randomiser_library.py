@@ -2,19 +2,21 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
-from shuffledp.profiles import approximate
+from shuffledp.profiles import approximate, four_kinds
 from shuffledp.profiles.four_kinds import kinds_outcomes
 from shuffledp.profiles.joint_clones import joint_clones
+from shuffledp.profiles.named_randomizers import named
 
-from . import blanket
+from . import blanket, exact
 from .test_every_randomiser import BASES, arguments, drawn, laws_of_round, leaky
 from .tolerances import CLOSE
 
-# Pairs that are composed split an outcome over two at most 1% apart. Of few reports the divergence is linear
+# Where outcomes are many, they are split over two at most 1% apart. Of few reports the divergence is linear
 # between few kinks, and changes only where one is that near.
 SAME = 1e-4
 NEAR_A_KINK = 0.05
@@ -50,8 +52,11 @@ def test_joint_clones_are_their_formula(e):
             assert value == pytest.approx(float(exact), rel=CLOSE, abs=1e-15)
 
 
+@pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("e", BASES)
-def test_four_kinds_are_their_formula(e):
+def test_four_kinds_are_their_formula(e, listed, monkeypatch):
+    if not listed:
+        monkeypatch.setattr(four_kinds, "_LISTED", 0)
     most = (e - 1) / (e + 1)
     known = ((Fraction(1, 2), None), (Fraction(1, 3), None), (None, most / 2), (Fraction(1, 5), most / 5))
     for share, tv in known:
@@ -70,7 +75,37 @@ def test_four_kinds_are_their_formula(e):
                 if exact > 1e-6:
                     above.append(value / exact - 1)
             assert np.median(above) < SAME
-            assert max(above) < NEAR_A_KINK
+            assert max(above) < (CLOSE if listed else NEAR_A_KINK)
+
+
+# Enumerated once by a program of its own that lists N, N0 and D: n, eps0, rate, delta, and epsilon.
+FEW_AND_LARGE = [
+    (5, 8, 0.1, 1e-3, 6.71518),
+    (50, 8, 0.1, 1e-5, 4.82793),
+    (50, 8, 0.1, 1e-8, 5.21178),
+    (200, 8, 0.1, 1e-8, 3.93776),
+    (2000, 10, 0.05, 1e-8, 3.55837),
+]
+
+
+@pytest.mark.parametrize(("n", "eps0", "rate", "delta", "value"), FEW_AND_LARGE)
+def test_few_outcomes_are_listed_and_many_are_merged_upwards(n, eps0, rate, delta, value, monkeypatch):
+    listed = kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate)
+    monkeypatch.setattr(four_kinds, "_LISTED", 0)
+    merged = kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate)
+    for eps in (value - 1e-4, value, value + 1e-4):
+        assert divergence(listed, math.exp(eps)) <= divergence(merged, math.exp(eps)) * (1 + CLOSE)
+    assert divergence(listed, math.exp(value - 1e-5)) > delta > divergence(listed, math.exp(value + 1e-5))
+
+
+def test_a_rate_is_a_plain_kind_in_exact_fractions():
+    e, rate = Fraction(3000), Fraction(1, 10)
+    table = [(rate * mass, h0, h1) for mass, h0, h1 in blanket.generic(e)] + [(1 - rate, 1, 1)]
+    for n in (1, 3, 6):
+        outcomes = kinds_outcomes(n=n, k=n, eps0=eps0_of(e), rate=float(rate))
+        for a in inner(e):
+            exact = float(blanket.bound(a, tuple(table), n, Fraction(1)))
+            assert exact * (1 - 1e-12) - 1e-15 <= divergence(outcomes, a) <= exact * (1 + CLOSE) + 1e-15
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -109,3 +144,48 @@ def test_cost_of_a_small_failure_is_above_what_is_moved():
         for a in arguments(rng, e, p, q):
             pure = joint_clones(math.log(a), n=n, k=n, eps0=eps0_of(e))
             assert pure + (1 + float(a)) * told >= float(blanket.hockey_stick(p, q, a)) * (1 - 1e-13) - 1e-15
+
+
+# --- a hash function that is public for the round
+
+
+def public_hash(e, cells, n, records=3):
+    """Laws of a round and of its hash function, of all on ``records`` records; the others hold the last."""
+    functions = list(product(range(cells), repeat=records))
+    laws = []
+    for own in (0, 1):
+        law = {}
+        for function in functions:
+            rows = [[e if y == cell else Fraction(1) for y in range(cells)] for cell in function]
+            rows = [tuple(value / (e + cells - 1) for value in row) for row in rows]
+            data = (*[rows[-1]] * (n - 1), rows[own])
+            for outcome, mass in exact.shuffle_law(data).items():
+                law[function, outcome] = mass / len(functions)
+        laws.append(law)
+    return laws
+
+
+def test_a_public_hash_may_not_be_averaged_over():
+    e, n = Fraction(2), 4
+    p, q = public_hash(e, 2, n)
+    b, apart = 2 / (e + 1), (e - 1) / (e + 1)
+    mean, each = (blanket.from_both(e, b, tv) for tv in (apart / 2, apart))
+    values = {Fraction(7, 4): (Fraction(1, 144), Fraction(1, 192))}
+    values[Fraction(3, 2)] = (Fraction(11, 648), Fraction(1, 72))
+    for a, (truth, wrong) in values.items():
+        assert blanket.hockey_stick(p, q, a) == truth
+        assert blanket.bound(a, mean, n, Fraction(1)) == wrong < truth
+        assert blanket.bound(a, each, n, Fraction(1)) >= truth
+
+
+@pytest.mark.parametrize(("cells", "n"), [(2, 4), (2, 5), (3, 4)])
+def test_library_is_above_a_public_hash(cells, n):
+    e = Fraction(2)
+    eps0 = eps0_of(e)
+    p, q = public_hash(e, cells, n)
+    for name in ("public-hashing", "local-hashing"):
+        found = named(name, eps0=eps0, cells=cells)
+        pair = kinds_outcomes(n=n, k=n, eps0=eps0, share=found.share, tv=found.tv)
+        for a in inner(e):
+            truth = float(blanket.hockey_stick(p, q, a))
+            assert divergence(pair, a) >= truth * (1 - 1e-12) - 1e-15

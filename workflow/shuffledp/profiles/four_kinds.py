@@ -44,9 +44,14 @@ IntArray = NDArray[np.int64]
 
 # Relative width of a block of values of N, by half of which epsilon grows at most.
 _WIDTH = 2e-4
-# Relative distance of neighbouring totals. Splitting a total over two of them, which keeps its mean, changes
-# epsilon by some 1e-5 of itself.
-_SPACING = 0.01
+# Relative distance of neighbouring totals, over two of which a total is split such that its mean is kept: the
+# least, and the largest, which is used where outcomes are many. At 0.01 that changes epsilon by up to 2e-3 of
+# itself for thousands of clients, and by a fifth and more where N is small and eps0 is large. At 0.001 it is
+# 2e-4 at most in what was compared. So few outcomes are listed one by one.
+_SPACING = (1e-3, 1e-2)
+_SPLIT = 2**19  # outcomes of a total of given logarithm that are aimed at
+_MULTIPLIED = 2**30  # products of probabilities of totals and of differences that are aimed at
+_LISTED = 2**20  # outcomes that are listed one by one
 # A total so much above that of N alone is taken to a grid that all N share; 1 - |x| then keeps its digits.
 _APART = 1e-3
 _FLAT = 0.01  # by how much of itself 1 less the tilt may change within a block of N
@@ -156,9 +161,9 @@ def kinds_outcomes(
         nats: how far below the rest an outcome is left out.
 
     Returns:
-        Masses under P and losses. An upper bound: values of N are taken together in blocks at the end with
-        the larger divergence, totals and differences are split over neighbouring points such that their
-        means are kept.
+        Masses under P and losses. Where there are few outcomes, all of them. Elsewhere an upper bound: values
+        of N are taken together in blocks at the end with the larger divergence, totals and differences are
+        split over neighbouring points such that their means are kept.
 
     Raises:
         ValueError: an argument is out of range.
@@ -168,7 +173,8 @@ def kinds_outcomes(
     rate = checks.probability("rate", rate, one=True)
     if rate == 1 and own.plain == own.heavy == 0:
         return joint_outcomes(absent=float(n - k), k=k, eps0=eps0, nats=nats)
-    return _Pair(n - k, k, eps0, own.at_rate(rate) if rate < 1 else own, nats).outcomes()
+    pair = _Pair(n - k, k, eps0, own.at_rate(rate) if rate < 1 else own, nats)
+    return pair.listed() or pair.outcomes()
 
 
 class _Rows(NamedTuple):
@@ -197,8 +203,70 @@ class _Pair:
         self._mean = (of.plain + self._e * of.heavy) / self._untilted
         self._blocks()
 
+    def listed(self) -> Outcomes | None:
+        """Return the pair with each of its outcomes by itself; None if they are too many.
+
+        The windows are those of ``outcomes``, and what is left out counts as there.
+        """
+        of, left = self._kinds, self._untilted
+        low, high = (float(end) for end in self._window(float(self._k), 2 * of.tilted))
+        if (high - low + 1) ** 2 > _LISTED:
+            return None
+        tilted = np.arange(low, high + 1)
+        pmf = numerics.log_binomial_pmf(tilted, float(self._k), math.log(2 * of.tilted), math.log(left))
+        heavy, plain = np.zeros(tilted.size), np.zeros(tilted.size)
+        if of.heavy > 0:
+            row, heavy, more = self._split(self._k - tilted, of.heavy / left, (of.plain + of.revealed) / left)
+            if row is None:
+                return None
+            tilted, pmf = tilted[row], pmf[row] + more
+            plain, left = np.zeros(tilted.size), of.plain + of.revealed
+        if of.plain > 0:
+            row, plain, more = self._split(self._k - tilted - heavy, of.plain / left, of.revealed / left)
+            if row is None:
+                return None
+            tilted, heavy, pmf = tilted[row], heavy[row], pmf[row] + more
+        rest = self._absent + plain + self._e * heavy
+        some = rest + tilted > 0
+        tilted, rest, pmf = tilted[some], rest[some], pmf[some]
+        log_mass = pmf + np.log(rest + self._half_sum * tilted)
+        mass = np.exp(log_mass - log_mass.max())
+        mass /= mass.sum()
+        # heads of the N coins, by which D = 2 heads - N; half of them by symmetry
+        reach = np.minimum(np.floor(np.sqrt(2 * tilted * (self._nats + _TILTED_WIDER))), tilted)
+        first, last = np.ceil((tilted - reach) / 2), np.floor(tilted / 2)
+        if float((last - first + 1).sum()) > _LISTED:
+            return None
+        row, step = _ranges(np.zeros(tilted.size, dtype=np.int64), (last - first).astype(np.int64))
+        trials, rest, heads = tilted[row], rest[row], first[row] + step
+        difference = trials - 2 * heads
+        half = -math.log(2)
+        coin = mass[row] * np.exp(numerics.log_binomial_pmf(heads, trials, half, half))
+        total = rest + self._half_sum * trials
+        x = self._half_gap * difference / total
+        # of 1 - x nothing cancels
+        far = (rest + self._half_sum * (trials - difference) + difference) / total
+        apart = difference > 0
+        columns = [np.concatenate([one, one[apart]]) for one in (coin, x, far)]
+        columns[0] /= columns[0].sum()
+        columns[1][coin.size :] *= -1
+        return dominating(EnumeratedPair(*columns, 5 * math.exp(-self._nats)), gamma=1.0)
+
+    def _split(
+        self, trials: FloatArray, p: float, q: float
+    ) -> tuple[IntArray | None, FloatArray, FloatArray]:
+        """Return rows, the likely values of a binomial law of each row's trials, and logs of their
+        probabilities; no rows if they are too many."""
+        low, high = self._window(trials, p)
+        if float((high - low + 1).sum()) > _LISTED:
+            return None, low, low
+        row, value = _ranges(low.astype(np.int64), high.astype(np.int64))
+        values = value.astype(np.float64)
+        log_p, log_q = math.log(p), math.log(q)
+        return row, values, numerics.log_binomial_pmf(values, trials[row], log_p, log_q)
+
     def outcomes(self) -> Outcomes:
-        """Return the pair, outcome by outcome."""
+        """Return the pair with its outcomes merged to few: an upper bound."""
         alone, grid, weights = self._totals()
         still = self._high == 0
         zero = float(alone[still].sum() + weights[still].sum())
@@ -270,6 +338,12 @@ class _Pair:
         mass = np.exp(log_mass - log_mass.max())
         self._mass = mass / mass.sum()
         self._base = self._absent + self._half_sum * self._low
+        differences = min(math.sqrt(2 * high * (self._nats + _TILTED_WIDER)), high, _DIFFERENCES)
+        least, largest = _SPACING
+        spacing = max(differences / _SPLIT, differences * self._high.size / _MULTIPLIED)
+        # with three numbers to a total there are many rows, whose cells are as many as points
+        both = self._kinds.heavy > 0 and self._kinds.plain > 0
+        self._spacing = largest if both else min(max(spacing, least), largest)
 
     def _expected(self, tilted: FloatArray) -> FloatArray:
         """Return the mean of the total given N."""
@@ -294,7 +368,7 @@ class _Pair:
         least = self._base[self._base > 0].min(initial=np.inf)
         top = float((base + unit * last).max()) * (1 + 2 * _APART)
         least = min(least, top / 2)
-        grid = least * np.exp(_SPACING * np.arange(math.ceil(math.log(top / least) / _SPACING) + 2))
+        grid = least * np.exp(self._spacing * np.arange(math.ceil(math.log(top / least) / self._spacing) + 2))
         # the first point of the grid that a block may use; one below stands for its least total
         start = np.searchsorted(grid, self._base * (1 + _APART), side="right")[rows.block]
         cell_low = np.maximum(np.searchsorted(grid, base + unit * first, side="right"), start) - 1
@@ -351,7 +425,7 @@ class _Pair:
         trials, p = self._k - self._high[rows.block], self._kinds.heavy / self._untilted
         first, last = self._window(trials, p)
         totals = self._expected(self._high)
-        width = max(1, int(_SPACING * float(totals[totals > 0].min()) / (self._e - 1)))
+        width = max(1, int(_SPACING[1] * float(totals[totals > 0].min()) / (self._e - 1)))
         width = min(width, _LONGEST)
         row, step = _ranges(np.zeros(first.size, dtype=np.int64), ((last - first) // width).astype(np.int64))
         begin = first[row] + width * step
