@@ -844,6 +844,15 @@ WARNED = {"--clients": "100", "--per-round": "10", "--delta": "0.01"}
             ["delta = 0.01 is at least 1/n", "promises next to nothing"],
         ),
         (
+            "epsilon",
+            {
+                "--accountant": "shuffle-clones-approximate",
+                **{"--clients": "1000", "--eps0": "8", "--delta0": "1e-3"},
+                **{"--rounds": "1", "--delta": "1e-9"},
+            },
+            ["epsilon = inf is no guarantee"],
+        ),
+        (
             "calibrate",
             {**WARNED, "--delta": "1e-6", "--target-eps": "25", "--rounds": "2"},
             ["promises next to nothing"],

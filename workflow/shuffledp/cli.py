@@ -908,7 +908,9 @@ def _warn_of_little(setting: dict[str, float], epsilon: float) -> None:
             f"delta = {delta:g} is at least 1/n = {1 / n:g}: a mechanism that publishes the record of a "
             "random client whole would pass; take a delta far below 1/n"
         )
-    if epsilon > _LITTLE:
+    if math.isinf(epsilon):
+        _warn("epsilon = inf is no guarantee: no finite bound was found here")
+    elif epsilon > _LITTLE:
         _warn(
             f"epsilon = {epsilon:.4g} promises next to nothing: what is published may be e^{epsilon:.4g} "
             "times as likely with one record as with another"
