@@ -225,7 +225,7 @@ def test_none_is_not_merged_with_what_is_not_seen():
             mass = comb(2, first) * comb(2 - first, second) * t ** (first + second) * (1 - 2 * t) ** rest
             mean = rest * none / (1 - 2 * t)
             merged += mass * max(e * first + second + mean - a * (first + e * second + mean), 0) / 2
-    assert merged < truth / 2
+    assert merged == truth / 4
 
 
 def test_a_lower_bound_on_a_small_blanket_bounds_no_distance():
@@ -504,6 +504,26 @@ def share_delta(n, f, eps0, eps):
     return total
 
 
+def two_counts_delta(n, categories, eps0, eps):
+    """What the numbers of the first two kinds say where all other reports are merged: not a bound."""
+    e, a = mp.exp(number(eps0)), mp.exp(number(eps))
+    t = 1 / (e + categories - 1)
+    rest, total = 1 - (e + 1) * t, mp.mpf(0)
+
+    def others(first, second):
+        left = n - 1 - first - second
+        if min(first, second, left) < 0:
+            return 0
+        return comb(n - 1, first) * comb(n - 1 - first, second) * t ** (first + second) * (1 - 2 * t) ** left
+
+    for first in range(n + 1):
+        for second in range(n + 1 - first):
+            one, two, none = others(first - 1, second), others(first, second - 1), others(first, second)
+            gain = (e - a) * t * one + (1 - e * a) * t * two + (1 - a) * rest * none
+            total += max(gain, 0)
+    return total
+
+
 def test_four_categories_near_eps0():
     """The case of the documentation: exact, by the share of 1/4, and by the generic bound."""
     eps = Fraction(27, 10)
@@ -512,6 +532,7 @@ def test_four_categories_near_eps0():
     assert mp.nstr(truth, 5) == "0.00024591"
     assert mp.nstr(ours, 5) == "0.00054155"
     assert mp.nstr(generic, 5) == "0.022832"
+    assert mp.nstr(two_counts_delta(50, 4, 3, eps), 5) == "1.8281e-7"
     # Where no other client's report counts but one of the first category, the two are equal.
     end = Fraction(299999, 100000)
     ratio = response_delta(20, 4, 3, end) / share_delta(20, Fraction(1, 4), 3, end)

@@ -176,6 +176,21 @@ def test_a_public_hash_may_not_be_averaged_over():
         assert blanket.hockey_stick(p, q, a) == truth
         assert blanket.bound(a, mean, n, Fraction(1)) == wrong < truth
         assert blanket.bound(a, each, n, Fraction(1)) >= truth
+    # of two clients it does not show
+    p, q = public_hash(e, 2, 2)
+    for a in inner(e):
+        assert blanket.bound(a, mean, 2, Fraction(1)) >= blanket.hockey_stick(p, q, a)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_a_mean_over_public_hashes_is_off_by_a_factor_that_grows(k):
+    e, collision = Fraction(2), Fraction(1, 2)
+    a = e - Fraction(1, 1000)
+    rows = [tuple(value / (e + 1) for value in row) for row in ((e, 1), (1, e))]
+    p, q = (exact.shuffle_law((*[rows[0]] * (k - 1), own)) for own in rows)
+    truth = (1 - collision) * blanket.hockey_stick(p, q, a)
+    mean = blanket.from_both(e, 2 / (e + 1), (1 - collision) * (e - 1) / (e + 1))
+    assert truth == blanket.bound(a, mean, k, Fraction(1)) * (e / (e - collision)) ** (k - 1)
 
 
 @pytest.mark.parametrize(("cells", "n"), [(2, 4), (2, 5), (3, 4)])
