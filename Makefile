@@ -46,7 +46,7 @@ train: $(VENV)/.with-train ## Train what is not trained yet (hours: it says firs
 	$(SNAKEMAKE)
 
 resume: $(VENV)/.with-figures ## After a crash: the command that was cut off again, from where it was (another: ARGS="--cores 2 all_trainings")
-	@$(BIN)/python -m shuffledp.recovery $(ARGS)
+	@$(BIN)/python -m shuffledp.reproduction.recovery $(ARGS)
 
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
 	$(BIN)/python -m pytest --numprocesses auto

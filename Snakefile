@@ -11,7 +11,7 @@ import sys
 
 from snakemake.utils import min_version
 
-from shuffledp import recovery
+from shuffledp.reproduction import recovery
 
 min_version("9.13")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp import config
+from shuffledp.reproduction import config
 
 ROOT = Path(__file__).resolve().parents[1]
 ON_SMOKE = ("test_planning", "test_smoke")

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from shuffledp import accountants, closed_form, composition
+from shuffledp import accountants
+from shuffledp import approximate_dp as closed_form
 from shuffledp.accountants import registry
+from shuffledp.approximate_dp import composition
 
 # The cap, and whatever an accountant rounds upwards, by a few units in the last place.
 ROUNDING = 1e-12

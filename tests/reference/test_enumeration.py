@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shuffledp import closed_form, composition, rdp
+from shuffledp import approximate_dp as closed_form
+from shuffledp import rdp
+from shuffledp.approximate_dp import composition
 
 from . import exact
 from .exact import mp, number

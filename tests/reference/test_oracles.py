@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp import accountants, closed_form, composition, rdp
+from shuffledp import accountants, rdp
+from shuffledp import approximate_dp as closed_form
+from shuffledp.approximate_dp import composition
 
 from . import exact
 from .exact import mp, number

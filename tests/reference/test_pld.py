@@ -10,7 +10,8 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution
 from scipy import special
 
-from shuffledp import accountants, composition, profiles
+from shuffledp import accountants, profiles
+from shuffledp.approximate_dp import composition
 from shuffledp.pld import (
     Composition,
     Lattice,

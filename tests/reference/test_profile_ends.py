@@ -11,7 +11,7 @@ import pytest
 from tests.reference.exact import mp, number
 
 from shuffledp import accountants, numerics, profiles
-from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks
+from shuffledp.distributions.tilted_binomials import TiltedBinomials, binomial_blocks
 
 CLONES = {"feldman2022": lambda e: 2 / (e + 1), "feldman2021": lambda e: 1 / e}
 
@@ -128,7 +128,7 @@ def test_many_coins_err_no_more_than_they_say(coins, z):
 def test_blocks_of_many_values_hold_what_their_values_sum_to(monkeypatch, trials, p):
     setting = {"relative_width": 4e-5, "nats": 300.0}
     grouped = binomial_blocks(trials, math.log(p), math.log1p(-p), **setting)
-    monkeypatch.setattr(numerics, "_SMOOTH", 0.0)
+    monkeypatch.setattr(numerics.concave_sums, "_SMOOTH", 0.0)
     singly = binomial_blocks(trials, math.log(p), math.log1p(-p), relative_width=1e-6, nats=300.0)
     for values, others in ((grouped, singly),):
         mean = float(values.weights @ values.means)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants, profiles, rdp
-from shuffledp.accountants import losses
+from shuffledp.accountants import via_pld
 from shuffledp.pld import connect_the_dots, merge_to_lattice
 
 from .exact import mp, number
@@ -191,7 +191,7 @@ def composed(bound, rounds, delta, **setting):
         for direction in DIRECTIONS
     ]
     rounded = connect_the_dots if bound == "upper" else merge_to_lattice
-    columns = losses.columns(pairs, rounded=rounded, rounds=np.array(rounds), delta=delta, bound=bound)
+    columns = via_pld.columns(pairs, rounded=rounded, rounds=np.array(rounds), delta=delta, bound=bound)
     return columns["epsilon"].tolist()
 
 

@@ -14,7 +14,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import shuffledp
-from shuffledp import accountants, closed_form, composition, rdp
+from shuffledp import accountants, rdp
+from shuffledp import approximate_dp as closed_form
+from shuffledp.approximate_dp import composition
 
 TOP_LEVEL = {
     "CHANGELOG.md",

@@ -106,7 +106,7 @@ def test_rounds_may_be_asked_for_in_any_order(name):
 
 def test_fixed_size_sampling_is_that_of_training():
     pytest.importorskip("torch")
-    from shuffledp.training import cldp_sgd
+    from shuffledp.training.sgd import cldp_sgd
 
     for n, k, seed in ((60_000, 10_000, 0), (60_000, 600, 3), (10, 10, 1), (1, 1, 0), (10_001, 7, 2**33)):
         of = protocols.FixedSize(n=n, k=k, seed=seed)

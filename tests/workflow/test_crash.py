@@ -18,7 +18,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from shuffledp import recovery, tables
+from shuffledp.records import tables
+from shuffledp.reproduction import recovery
 
 from .clone import SMOKE, TIMEOUT, Clone
 
@@ -97,7 +98,7 @@ def content(clone):
     return made, pages
 
 
-RESUMING = "shuffledp.recovery"
+RESUMING = "shuffledp.reproduction.recovery"
 
 
 def to_resume(clone, arguments):

@@ -74,7 +74,7 @@ def test_a_misspelt_target_is_named(clone, target):
 
 def test_a_failing_job_names_its_rule_and_leaves_nothing(clone):
     clone.append(
-        "workflow/shuffledp/accountants/sweep.py",
+        "workflow/shuffledp/accountants/curves.py",
         '\n\ndef sweep(*arguments, **options):\n    raise ValueError("values must be sabotaged")\n',
     )
     run = clone.run("--cores", "1", f"{CURVE}.csv")
@@ -83,7 +83,7 @@ def test_a_failing_job_names_its_rule_and_leaves_nothing(clone):
     assert f"error: values must be sabotaged (trace in {LOG})" in run.stderr.splitlines()
     trace = (clone.path / LOG).read_text(encoding="utf-8")
     assert trace.startswith("Traceback")
-    assert str(clone.path / "workflow/shuffledp/accountants/sweep.py") in trace
+    assert str(clone.path / "workflow/shuffledp/accountants/curves.py") in trace
     assert trace.endswith("ValueError: values must be sabotaged\n")
     for form in ("csv", "json"):
         assert not (clone.path / f"{CURVE}.{form}").exists()

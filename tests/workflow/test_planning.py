@@ -75,7 +75,7 @@ def test_an_edit_of_code_plans_the_curves_behind_it_and_what_follows(clone):
 def test_comments_and_docstrings_plan_nothing(clone):
     clone.edit(WANG, '"""', '"""Another explanation. ')
     clone.append(WANG, "\n\n# And a remark.\n")
-    clone.append("workflow/shuffledp/accountants/sweep.py", "# Another.\n")
+    clone.append("workflow/shuffledp/accountants/curves.py", "# Another.\n")
     assert clone.pending() == set()
 
 

@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
-from shuffledp import tables
-from shuffledp.report.products import PAGES
+from shuffledp.records import tables
+from shuffledp.reproduction.report.products import PAGES
 
 from .clone import git
 from .conftest import make_clone

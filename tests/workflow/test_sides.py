@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp import accountants, config, tables
-from shuffledp.accountants.sweep import sweep
+from shuffledp import accountants
+from shuffledp.accountants.curves import sweep
 from shuffledp.accountants.systems import answer
-from shuffledp.checkin import quantities
+from shuffledp.records import tables
+from shuffledp.reproduction import config
+from shuffledp.reproduction.studies import quantities
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from shuffledp import tables
+from shuffledp.records import tables
 
 from . import slurm as cluster
 from .clone import SMOKE, TIMEOUT, Run
@@ -165,7 +165,7 @@ def test_results_are_those_of_a_local_run_even_after_a_kill(clones, local):
     while any(job["state"] in ("PENDING", "RUNNING", "COMPLETING") for job in submitted(clone)):
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    resumed = clone.run_module("shuffledp.recovery", PATH=cluster.PATH)
+    resumed = clone.run_module("shuffledp.reproduction.recovery", PATH=cluster.PATH)
     assert resumed.status == 0, resumed.output
 
     assert clone.bytes_of(*FILES) == local.bytes_of(*FILES)

@@ -8,9 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from shuffledp import config, ledger, tables
 from shuffledp.accountants.systems import answer
-from shuffledp.ledger.readme import with_ledger
+from shuffledp.records import tables
+from shuffledp.reproduction import config, ledger
+from shuffledp.reproduction.ledger.readme import with_ledger
 
 from .clone import FEW, SMOKE
 

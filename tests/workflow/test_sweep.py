@@ -4,10 +4,11 @@ import re
 
 import pytest
 
-from shuffledp import config, provenance, tables
-from shuffledp.figures import products
-from shuffledp.figures.captions import render_caption
-from shuffledp.frontier import Cell, frontier
+from shuffledp.records import provenance, tables
+from shuffledp.reproduction import config
+from shuffledp.reproduction.figures import products
+from shuffledp.reproduction.figures.captions import render_caption
+from shuffledp.reproduction.studies.frontier import Cell, frontier
 
 FULL = ("--configfile", "config/sweep.yaml", "--", "all_sweep")
 SMOKE = ("--configfile", "config/sweep.yaml", "config/sweep-smoke.yaml", "--", "all_sweep")

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp import config, files, provenance, schema
-from shuffledp.figures import products as figure_products
-from shuffledp.ledger import products as ledger_products
+from shuffledp.records import files, provenance
+from shuffledp.reproduction import config, schema
+from shuffledp.reproduction.figures import products as figure_products
+from shuffledp.reproduction.ledger import products as ledger_products
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from shuffledp import config, files, provenance, tables
+from shuffledp.records import files, provenance, tables
+from shuffledp.reproduction import config
 from shuffledp.training.experiment import SAMPLING, THEOREM3
 
 from .clone import SMOKE

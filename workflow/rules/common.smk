@@ -3,11 +3,12 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from shuffledp import config as configuration
-from shuffledp import jobs, provenance, schema
-from shuffledp.figures import products as figure_products
-from shuffledp.ledger import products as ledger_products
-from shuffledp.report import products as report_products
+from shuffledp.reproduction import config as configuration
+from shuffledp.reproduction import jobs, schema
+from shuffledp.records import provenance
+from shuffledp.reproduction.figures import products as figure_products
+from shuffledp.reproduction.ledger import products as ledger_products
+from shuffledp.reproduction.report import products as report_products
 from shuffledp.training.experiment import DATA
 
 try:

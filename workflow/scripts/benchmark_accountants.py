@@ -1,5 +1,6 @@
-from shuffledp import jobs, tables
-from shuffledp.benchmarks import time_accountants
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.benchmarks.accountants import time_accountants
 
 with jobs.logged(snakemake.log[0]):
     tables.write_table(snakemake.output.table, time_accountants())

@@ -1,7 +1,8 @@
-from shuffledp import jobs, tables
-from shuffledp.benchmarks import time_numerical_accounting
-from shuffledp.figures.style import save
-from shuffledp.figures.timings import draw_timings
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.benchmarks.accountants import time_numerical_accounting
+from shuffledp.reproduction.figures.style import save
+from shuffledp.reproduction.figures.timings import draw_timings
 
 with jobs.logged(snakemake.log[0]):
     timings = time_numerical_accounting()

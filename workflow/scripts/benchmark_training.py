@@ -1,10 +1,12 @@
-from shuffledp import extras, jobs, tables
+from shuffledp import optional_packages
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
 
 with jobs.logged(snakemake.log[0]):
-    extras.need("torch", extra="training")
+    optional_packages.need("torch", extra="training")
     import torch
 
-    from shuffledp.training.benchmarks import time_training
+    from shuffledp.reproduction.benchmarks.training import time_training
 
     torch.set_num_threads(snakemake.threads)
     tables.write_table(snakemake.output.table, time_training())

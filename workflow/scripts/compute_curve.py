@@ -1,6 +1,7 @@
-from shuffledp import jobs, tables
 from shuffledp.accountants import named
-from shuffledp.accountants.sweep import sweep
+from shuffledp.accountants.curves import sweep
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
 
 with jobs.making(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]

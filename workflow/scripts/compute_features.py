@@ -1,13 +1,15 @@
-from shuffledp import extras, files, jobs
+from shuffledp import optional_packages
+from shuffledp.records import files
+from shuffledp.reproduction import jobs
 from shuffledp.training.experiment import Experiment
 
 with jobs.logged(snakemake.log[0]):
-    extras.need("torch", extra="training")
+    optional_packages.need("torch", extra="training")
     import torch
 
-    from shuffledp.training import features
+    from shuffledp.training.features import extraction
 
     torch.set_num_threads(snakemake.threads)
     experiment = Experiment.from_parameters(snakemake.wildcards.experiment, snakemake.params.experiment)
-    features.load(experiment, root=snakemake.params.root)
-    files.write_json(snakemake.output.record, {"features": str(features.stem(experiment))})
+    extraction.load(experiment, root=snakemake.params.root)
+    files.write_json(snakemake.output.record, {"features": str(extraction.stem(experiment))})

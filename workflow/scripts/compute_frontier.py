@@ -1,7 +1,8 @@
 import functools
 
-from shuffledp import jobs, tables
-from shuffledp.frontier import Cell, frontier
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.studies.frontier import Cell, frontier
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "pandas"]) as asked:
     read = functools.cache(tables.read_table)

@@ -1,5 +1,6 @@
-from shuffledp import jobs, tables
-from shuffledp.checkin import quantities
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.studies import quantities
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy"]) as asked:
     columns = quantities.sweep(

@@ -1,4 +1,5 @@
-from shuffledp import jobs, ledger, tables
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs, ledger
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
     found = {tuple(key): tables.read_table(path) for *key, path in asked["curves"]}

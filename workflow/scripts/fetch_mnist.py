@@ -1,5 +1,6 @@
-from shuffledp import files, jobs, provenance
-from shuffledp.training import datasets
+from shuffledp.records import files, provenance
+from shuffledp.reproduction import jobs
+from shuffledp.training.data import datasets
 
 with jobs.logged(snakemake.log[0]):
     folder = datasets.mnist(snakemake.params.root)

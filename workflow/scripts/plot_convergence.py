@@ -1,6 +1,7 @@
-from shuffledp import jobs, tables
-from shuffledp.figures.convergence import draw_convergence
-from shuffledp.figures.style import save
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.figures.convergence import draw_convergence
+from shuffledp.reproduction.figures.style import save
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
     runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in asked["runs"]]

@@ -1,6 +1,7 @@
-from shuffledp import jobs, tables
-from shuffledp.figures.frontier import draw_frontier
-from shuffledp.figures.style import save
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.figures.frontier import draw_frontier
+from shuffledp.reproduction.figures.style import save
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
     figure = draw_frontier(

@@ -1,5 +1,6 @@
-from shuffledp import jobs, tables
-from shuffledp.utility import privacy_utility
+from shuffledp.records import tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.studies.accuracy_against_epsilon import privacy_utility
 
 with jobs.making(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]

@@ -1,10 +1,11 @@
-from shuffledp import files, jobs, tables
-from shuffledp.ledger.readme import HEADINGS
-from shuffledp.report import pages
-from shuffledp.report.brackets import HEADINGS as BRACKETS
-from shuffledp.report.brackets import brackets
-from shuffledp.report.provenance import HEADINGS as PROVENANCE
-from shuffledp.report.provenance import described
+from shuffledp.records import files, tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.ledger.readme import HEADINGS
+from shuffledp.reproduction.report import pages
+from shuffledp.reproduction.report.brackets import HEADINGS as BRACKETS
+from shuffledp.reproduction.report.brackets import brackets
+from shuffledp.reproduction.report.provenance import HEADINGS as PROVENANCE
+from shuffledp.reproduction.report.provenance import described
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
     written = {

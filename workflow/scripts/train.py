@@ -1,10 +1,12 @@
-from shuffledp import extras, jobs
+from shuffledp import optional_packages
+from shuffledp.reproduction import jobs
 
 with jobs.logged(snakemake.log[0]):
-    extras.need("torch", extra="training")
+    optional_packages.need("torch", extra="training")
     import torch
 
-    from shuffledp.training import commands, runs
+    from shuffledp.reproduction.trainings import commands
+    from shuffledp.training import runs
 
     torch.set_num_threads(snakemake.threads)
     device = snakemake.params.device

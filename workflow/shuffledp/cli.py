@@ -1,8 +1,8 @@
 """The command line: what a deployment costs, and what fits into a budget.
 
-Only parsing and printing live here; the numbers come from ``shuffledp.accountants`` and
-``shuffledp.calibration``. Those bring numpy and scipy along, which take longer to load than help or a refusal
-may take, so commands import them once their arguments have been read.
+Only parsing and printing live here; the numbers come from ``shuffledp.accountants``. That brings numpy and
+scipy along, which take longer to load than help or a refusal may take, so commands import it once their
+arguments have been read.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import shuffledp
-from shuffledp import extras, limits, refusals, rounding
+from shuffledp import limits, optional_packages, rounding
+from shuffledp.records import refusals
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
     from shuffledp.accountants.systems import System
-    from shuffledp.config import Settings
+    from shuffledp.reproduction.config import Settings
 
 BAD_INPUT = 2
 FAILED = 1
@@ -388,7 +389,8 @@ def delta(
     asked = _real("--eps", eps)
     system = _system(protocol, mechanism, accountant, read)
     setting = _of_system(system, read)
-    from shuffledp import accountants, calibration
+    from shuffledp import accountants
+    from shuffledp.accountants import calibration
 
     entry = accountants.get(system.default if accountant is None else accountant)
     found = calibration.delta_at(entry.name, eps=asked, **setting)
@@ -467,7 +469,8 @@ def calibrate(
         found = "neither" if rounds is None else "both"
         raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {found}")
     setting = _of_system(system, read, but=unknown)
-    from shuffledp import accountants, calibration
+    from shuffledp import accountants
+    from shuffledp.accountants import calibration
 
     find = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[unknown]
     entry = accountants.get(system.default if accountant is None else accountant)
@@ -534,8 +537,8 @@ def train(
     """
     wanted = _seeds(seed, seeds)
     cores = _count("--threads", threads, at_least=1)
-    extras.need("yaml", "jsonschema", extra="training")
-    from shuffledp import config as configuration
+    optional_packages.need("yaml", "jsonschema", extra="training")
+    from shuffledp.reproduction import config as configuration
 
     settings = configuration.load(config or [DEFAULT_CONFIG])
     if show:
@@ -548,8 +551,8 @@ def train(
     why_not = refusals.of_folder(folder)
     if why_not:
         raise ValueError(f"{'--out' if out else 'paths.results'} {why_not}")
-    extras.need("torch", extra="training")
-    from shuffledp.training import commands
+    optional_packages.need("torch", extra="training")
+    from shuffledp.reproduction.trainings import commands
 
     _hear()
     commands.train(
@@ -585,9 +588,9 @@ def reproduce(
     processor may give other last digits. Exits with 1 if a value differs.
     """
     wanted, rows = _seeds(seed, seeds), _count("--epochs", epochs, at_least=1)
-    extras.need("yaml", "jsonschema", "torch", extra="training")
-    from shuffledp import config as configuration
-    from shuffledp.training import commands
+    optional_packages.need("yaml", "jsonschema", "torch", extra="training")
+    from shuffledp.reproduction import config as configuration
+    from shuffledp.reproduction.trainings import commands
 
     settings = configuration.load(config or [DEFAULT_CONFIG])
     chosen = settings.experiment(experiment)
@@ -622,13 +625,13 @@ def tune(
     best into the configuration.
     """
     cores = _count("--threads", threads, at_least=1)
-    extras.need("yaml", "jsonschema", extra="training")
-    from shuffledp import config as configuration
+    optional_packages.need("yaml", "jsonschema", extra="training")
+    from shuffledp.reproduction import config as configuration
 
     settings = configuration.load(config or [DEFAULT_CONFIG])
     grid = settings.grid(experiment)
-    extras.need("torch", extra="training")
-    from shuffledp.training import tuning
+    optional_packages.need("torch", extra="training")
+    from shuffledp.reproduction.trainings import tuning
 
     _hear()
     tuning.make(
@@ -646,7 +649,7 @@ def tune(
 
 def _data(folder: str | None, settings: Settings) -> str | None:
     """Return the folder of the data; one that the command line names goes before the environment."""
-    from shuffledp.training import datasets
+    from shuffledp.training.data import datasets
 
     if folder is not None:
         os.environ.pop(datasets.VARIABLE, None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import checkin, clones, losses, random_checkin, renyi, systems
+from shuffledp.accountants import checkin, clones, random_checkin, systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import balle2020, liew2022_conversions
 from shuffledp.checks import FloatArray
@@ -144,9 +144,9 @@ def _window(
         return together
     return _smaller(
         together,
-        losses.upper_columns(
+        via_pld.upper_columns(
             eps0,
-            lambda: clones.sampled_outcomes(reports, participation, eps0, nats=losses.nats(rounds, delta)),
+            lambda: clones.sampled_outcomes(reports, participation, eps0, nats=via_pld.nats(rounds, delta)),
             rounds=rounds,
             delta=delta,
             infinite=told,
@@ -218,7 +218,7 @@ def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:
     def compute(
         *, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
     ) -> Columns:
-        if losses.nothing_to_say(eps0, rounds, "upper"):
+        if via_pld.nothing_to_say(eps0, rounds, "upper"):
             return {"epsilon": np.where(rounds > 0, np.inf, 0.0)}
         told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
         rdp = rdp_of(n=n, rate=rate, eps0=eps0)
@@ -227,7 +227,7 @@ def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:
             rest = delta - told * count
             if rest <= 0:
                 return {"epsilon": np.full(1, np.inf), "order": np.full(1, np.inf), "on_edge": np.ones(1)}
-            return renyi.columns(rdp, rounds=np.full(1, count), delta=rest)
+            return via_rdp.columns(rdp, rounds=np.full(1, count), delta=rest)
 
         rows = [one(count) for count in rounds.tolist()]
         return {

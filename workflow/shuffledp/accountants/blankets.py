@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from shuffledp import checks
-from shuffledp.accountants import checkin, losses, random_checkin, systems
+from shuffledp.accountants import checkin, random_checkin, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import four_kinds
@@ -96,7 +96,7 @@ def columns(
         share: as for ``four_kinds.kinds``.
         tv: as for ``four_kinds.kinds``.
     """
-    return losses.upper_columns(
+    return via_pld.upper_columns(
         eps0,
         lambda: four_kinds.kinds_outcomes(
             n=n,
@@ -105,7 +105,7 @@ def columns(
             share=share,
             tv=tv,
             rate=rate,
-            nats=losses.nats(rounds, delta),
+            nats=via_pld.nats(rounds, delta),
         ),
         rounds=rounds,
         delta=delta,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import losses, renyi, systems
+from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.approximate_dp.composition import ApproximateDP, kairouz2015, subsample
 from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
-from shuffledp.composition import ApproximateDP, kairouz2015, subsample
 from shuffledp.pld.outcomes import Outcomes, merge_to_lattice
 from shuffledp.profiles.four_kinds import kinds_outcomes
 
@@ -54,7 +54,7 @@ _OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
 )
 def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_upper, n=n, rate=rate, eps0=eps0)
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
 @register(
@@ -69,7 +69,7 @@ def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
 )
 def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_printed, n=n, rate=rate, eps0=eps0)
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
 @register(
@@ -88,7 +88,7 @@ def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: flo
 )
 def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_lower, n=n, rate=rate, eps0=eps0)
-    return renyi.columns(rdp, rounds=rounds, delta=delta, bound="lower")
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta, bound="lower")
 
 
 @register(
@@ -117,7 +117,7 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     rows = []
     for count in rounds.tolist():
         found = []
-        for share in losses.SHARES:  # for rounds with too many reports
+        for share in via_pld.SHARES:  # for rounds with too many reports
             failure = share * delta / max(count, 1.0)
             most = liew2022.most_check_ins(n=n, rate=rate, delta=failure)
             # nobody reports, as a rule
@@ -150,10 +150,10 @@ def joint_columns(
     n: int, rate: float, eps0: float, rounds: FloatArray, delta: float, *, moved: float = 0.0
 ) -> Columns:
     """Return epsilon of T rounds of clones and check-ins together, for every T; ``moved`` as for
-    ``losses.upper_columns``."""
-    return losses.upper_columns(
+    ``via_pld.upper_columns``."""
+    return via_pld.upper_columns(
         eps0,
-        lambda: kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate, nats=losses.nats(rounds, delta)),
+        lambda: kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate, nats=via_pld.nats(rounds, delta)),
         rounds=rounds,
         delta=delta,
         moved=moved,
@@ -200,7 +200,7 @@ def by_clones(
     infinite: float = 0.0,
 ) -> Columns:
     """Return epsilon of T rounds by the clones of one analysis, for every T."""
-    return losses.upper_columns(
+    return via_pld.upper_columns(
         eps0,
         lambda: liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0, analysis=analysis),
         rounds=rounds,
@@ -212,11 +212,11 @@ def by_clones(
 def _lower_columns(
     pairs: Callable[..., list[Outcomes]], n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
 ) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
     found = pairs(n=n, rate=rate, eps0=eps0)
-    return losses.columns(found, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+    return via_pld.columns(found, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
 _LOWER = {

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from shuffledp import checks, numerics
-from shuffledp.accountants import checkin, losses, systems
+from shuffledp.accountants import checkin, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
 from shuffledp.checkin.distributed import outside
@@ -104,7 +104,7 @@ def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, floa
     def excess(log_eps0: float) -> float:
         return math.log(found(log_eps0)[2]) + power * math.log(4)
 
-    low, high = math.log(_LEAST_EPS0), math.log(losses.LARGEST_EPS0)
+    low, high = math.log(_LEAST_EPS0), math.log(via_pld.LARGEST_EPS0)
     if excess(high) >= 0:
         return None
     return found(low if excess(low) <= 0 else float(optimize.brentq(excess, low, high, xtol=1e-9)))
@@ -119,7 +119,7 @@ def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, floa
     **_OF_THIS,
 )
 def _unshuffled(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
-    nats = losses.needed_nats(rounds, delta, step=1.0)
+    nats = via_pld.needed_nats(rounds, delta, step=1.0)
 
     def one(count: int) -> float:
         def log_pmf(reports: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from shuffledp import numerics
-from shuffledp.accountants import losses, renyi
+from shuffledp.accountants import via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergences
@@ -45,9 +45,9 @@ def columns(
 
     Where everything is disclosed with a probability ``infinite`` a round, that is counted in delta.
     """
-    return losses.upper_columns(
+    return via_pld.upper_columns(
         eps0,
-        lambda: outcomes(n, k, eps0, analysis, losses.nats(rounds, delta)),
+        lambda: outcomes(n, k, eps0, analysis, via_pld.nats(rounds, delta)),
         rounds=rounds,
         delta=delta,
         infinite=infinite,
@@ -68,9 +68,9 @@ def joint_columns(
 
     Where reports are of other laws than those of eps0-LDP, ``moved`` bounds the total variation of a round.
     """
-    return losses.upper_columns(
+    return via_pld.upper_columns(
         eps0,
-        lambda: joint_outcomes(absent=float(n - k), k=k, eps0=eps0, nats=losses.nats(rounds, delta)),
+        lambda: joint_outcomes(absent=float(n - k), k=k, eps0=eps0, nats=via_pld.nats(rounds, delta)),
         rounds=rounds,
         delta=delta,
         moved=moved,
@@ -131,10 +131,10 @@ def _feldman2021(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: floa
     note="The pair of clones-pld, through its Renyi divergences instead of its privacy loss distribution.",
 )
 def _renyi(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
-    pair = outcomes(n, k, eps0, nats=losses.nats(rounds, delta))
+    pair = outcomes(n, k, eps0, nats=via_pld.nats(rounds, delta))
     lattice = connect_the_dots(pair, step=lattice_step(pair))
     rdp = functools.partial(renyi_divergences, lattice, largest=float(lattice.loss.max()))
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta)

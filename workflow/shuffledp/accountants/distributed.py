@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks, numerics
-from shuffledp.accountants import losses, renyi, systems
+from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.approximate_dp.composition import kairouz2015
 from shuffledp.checkin import liew2022_distributed
 from shuffledp.checkin.distributed import Pair, check_in_losses
 from shuffledp.checks import FloatArray
-from shuffledp.composition import kairouz2015
 from shuffledp.pld.outcomes import (
     Outcomes,
     connect_the_dots,
@@ -60,7 +60,7 @@ _SCALARS = (
 
 
 def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, bound: str) -> Pair:
-    nats = losses.needed_nats(rounds, delta, step=_STEP)
+    nats = via_pld.needed_nats(rounds, delta, step=_STEP)
     return check_in_losses(n=n, rate=rate, sigma=sigma, bound=bound, nats=nats)
 
 
@@ -76,7 +76,7 @@ def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, b
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "upper")
-    return losses.columns(pair, rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+    return via_pld.columns(pair, rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
 @register(
@@ -99,7 +99,7 @@ def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: floa
     def rdp(order: FloatArray) -> FloatArray:
         return np.max([curve(order) for curve in curves], axis=0)
 
-    return renyi.columns(rdp, rounds=rounds, delta=rest)
+    return via_rdp.columns(rdp, rounds=rounds, delta=rest)
 
 
 def _divergences(outcomes: Outcomes) -> RenyiCurve:
@@ -121,7 +121,7 @@ def _divergences(outcomes: Outcomes) -> RenyiCurve:
 def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     def one(count: float) -> tuple[float, float]:
         pair, found = _pair(n, rate, sigma, np.array([count]), delta, "upper"), []
-        for share in losses.SHARES:
+        for share in via_pld.SHARES:
             each = share * delta / max(count, 1.0)
             eps = max(_alone(outcomes, each) for outcomes in pair)
             if math.isfinite(eps):
@@ -145,7 +145,7 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
 )
 def _lower(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "lower")
-    return losses.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+    return via_pld.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
 def _alone(outcomes: Outcomes, delta: float) -> float:
@@ -183,7 +183,7 @@ def _theorem_5(name: str, theorem: str, label: str, note: str, rdp_of: Callable[
         **_OF_THIS,
     )
     def _compute(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
-        return renyi.columns(rdp_of(n=n, rate=rate, sigma=sigma), rounds=rounds, delta=delta)
+        return via_rdp.columns(rdp_of(n=n, rate=rate, sigma=sigma), rounds=rounds, delta=delta)
 
 
 def _mixed(**setting: Any) -> RenyiCurve:

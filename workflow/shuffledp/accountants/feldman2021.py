@@ -8,9 +8,9 @@ import numpy as np
 from scipy import special
 
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.approximate_dp.composition import advanced, kairouz2015, remaining_delta, subsample
+from shuffledp.approximate_dp.feldman2021 import feldman2021
 from shuffledp.checks import FloatArray
-from shuffledp.closed_form.feldman2021 import feldman2021
-from shuffledp.composition import advanced, kairouz2015, remaining_delta, subsample
 
 _GRID = 401
 _ZOOMS = 5

@@ -9,10 +9,10 @@ import functools
 
 import numpy as np
 
-from shuffledp.accountants import losses
+from shuffledp.accountants import via_pld
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.approximate_dp.composition import kairouz2015, remaining_delta, subsample
 from shuffledp.checks import FloatArray
-from shuffledp.composition import kairouz2015, remaining_delta, subsample
 from shuffledp.profiles.clones import clones
 from shuffledp.profiles.inversion import to_epsilon
 
@@ -54,7 +54,7 @@ def _delta(exponents: FloatArray) -> FloatArray:
     ),
 )
 def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    if eps0 > losses.LARGEST_EPS0:
+    if eps0 > via_pld.LARGEST_EPS0:
         nothing = np.zeros(rounds.shape)
         return {"epsilon": nothing + np.inf, "shuffle_delta": nothing, "composition_delta": nothing}
     counts = np.maximum(rounds, 1.0)[:, None]

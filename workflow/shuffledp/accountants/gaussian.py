@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import losses, renyi, systems
+from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
@@ -77,7 +77,7 @@ def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Co
 )
 def _renyi(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022gaussian_shuffle, n=n, sigma=sigma)
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
 @register(
@@ -101,4 +101,4 @@ def _pair(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
 def _composed(n: int, sigma: float, rounds: FloatArray, delta: float, bound: str) -> Columns:
     pairs = [shuffled_gaussian_outcomes(n=n, sigma=sigma, direction=way, bound=bound) for way in WAYS]
     rounded = {"upper": connect_the_dots, "lower": merge_to_lattice}[bound]
-    return losses.columns(pairs, rounded=rounded, rounds=rounds, delta=delta, bound=bound)
+    return via_pld.columns(pairs, rounded=rounded, rounds=rounds, delta=delta, bound=bound)

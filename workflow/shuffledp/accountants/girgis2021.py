@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.accountants import renyi
+from shuffledp.accountants import via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.rdp.girgis2021 import girgis2021_lower, girgis2021_upper
@@ -21,7 +21,7 @@ def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     def rdp(order: FloatArray) -> FloatArray:
         return girgis2021_upper(order, n=n, k=k, eps0=eps0)
 
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
 @register(
@@ -41,4 +41,4 @@ def _lower(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     def rdp(order: FloatArray) -> FloatArray:
         return girgis2021_lower(order, n=n, k=k, eps0=eps0)
 
-    return renyi.columns(rdp, rounds=rounds, delta=delta, bound="lower")
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta, bound="lower")

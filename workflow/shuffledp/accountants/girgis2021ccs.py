@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.accountants import renyi
+from shuffledp.accountants import via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.rdp.curve import remembered
@@ -16,7 +16,7 @@ def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, loos
     def rdp(order: FloatArray) -> FloatArray:
         return wang2019_subsampled(order, gamma=k / n, rdp=shuffle, eps_inf=eps0, loose=loose)
 
-    return renyi.columns(rdp, rounds=rounds, delta=delta)
+    return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
 @register(

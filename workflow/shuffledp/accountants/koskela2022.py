@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.accountants import clones, losses
+from shuffledp.accountants import clones, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition
@@ -31,7 +31,7 @@ _OF_CLONES = {
 
 
 def _on_grid(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, points: int) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
     lattice = grid_lattice(clones.outcomes(n, k, eps0), points=points, reach=_REACH)
@@ -94,7 +94,7 @@ def _grid_3000(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float)
     **_OF_CLONES,
 )
 def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
     pair = clones_pair(
@@ -105,7 +105,7 @@ def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: fl
     other = np.where(x > 0, gap, 1 - x)
     gain = 2 * (k / n) * x
     outcomes = Outcomes(coin * (other + gain), np.log1p(gain / other), lost)
-    return losses.columns([outcomes], rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+    return via_pld.columns([outcomes], rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
 @register(
@@ -120,7 +120,7 @@ def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: fl
     **_OF_CLONES,
 )
 def _fourier(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {"epsilon": trivial["epsilon"]}
     outcomes = clones.outcomes(n, k, eps0)
@@ -143,11 +143,11 @@ def _fourier(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
     **_OF_CLONES,
 )
 def _enumeration(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    trivial = losses.nothing_to_say(eps0, rounds, "upper")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "upper")
     if trivial:
         return {**trivial, "terms": np.zeros(rounds.shape), "left_out": np.zeros(rounds.shape)}
     pair = enumerated_clones(n=k, eps0=eps0, tau=_TAU)
-    found = losses.columns(
+    found = via_pld.columns(
         [dominating(pair, gamma=k / n)], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper"
     )
     return {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import clones, losses, systems
+from shuffledp.accountants import clones, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.fourier_accountant import fourier_epsilon
@@ -50,14 +50,14 @@ _OF_THIS = {
 
 def _columns(n: int, categories: int, gamma: float, rounds: FloatArray, delta: float, who: str) -> Columns:
     outcomes = krr_lattice(
-        n=n, categories=categories, gamma=gamma, adversary=who, nats=losses.nats(rounds, delta)
+        n=n, categories=categories, gamma=gamma, adversary=who, nats=via_pld.nats(rounds, delta)
     )
-    return losses.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
+    return via_pld.columns([outcomes], rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
 def _tails(n: int, categories: int, gamma: float, rounds: FloatArray, delta: float, who: str) -> Columns:
     outcomes = krr_outcomes(
-        n=n, categories=categories, gamma=gamma, adversary=who, nats=losses.nats(rounds, delta)
+        n=n, categories=categories, gamma=gamma, adversary=who, nats=via_pld.nats(rounds, delta)
     )
     found = [
         fourier_epsilon(outcomes, delta=delta, rounds=int(count), form="tail") for count in rounds.tolist()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
-from shuffledp.accountants import blankets, losses, registry, systems
+from shuffledp.accountants import blankets, registry, systems, via_pld
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
 from shuffledp.profiles import attacks, four_kinds, named_randomizers
@@ -248,7 +248,7 @@ def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
     named_randomizers.check_parameters(randomizer, parameters)
     checked = found[0].check(setting)
     # where eps0 is not one for numbers, they are checked all the same
-    some = min(max(checked["eps0"], losses.SMALLEST_EPS0), losses.LARGEST_EPS0)
+    some = min(max(checked["eps0"], via_pld.SMALLEST_EPS0), via_pld.LARGEST_EPS0)
     known = named_randomizers.named(randomizer, eps0=some, **parameters)
     inside = checked["eps0"] == some
     return _Case(found[0], checked, randomizer, known if inside else None, parameters)
@@ -260,14 +260,14 @@ def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
         return 0.0, "nothing"
     target = max(delta, numerics.SMALLEST_DELTA)
     counts = np.array([float(rounds)])
-    nats = losses.nats(counts, target)
+    nats = via_pld.nats(counts, target)
     reports = case.setting.get("k", case.setting["n"])
     found = []
     for words, pairs, error in _attacks(case, nats):
         moved = attacks.loss_error(error, reports=reports, rounds=rounds, nats=nats)
         needed = (target * math.exp(min(moved, 700.0)) + 2 * math.exp(-nats)) * (1 + 4 * numerics.EPSILON)
         if needed < 1:
-            columns = losses.columns(
+            columns = via_pld.columns(
                 pairs, rounded=merge_to_lattice, rounds=counts, delta=needed, bound="lower"
             )
             found.append((max(float(columns["epsilon"][0]) - 2 * moved, 0.0), words))

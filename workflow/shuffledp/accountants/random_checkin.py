@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import clones, feldman2021, losses, randomized_response, systems
+from shuffledp.accountants import clones, feldman2021, randomized_response, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import balle2020
 from shuffledp.checks import FloatArray
@@ -216,18 +216,18 @@ def window_columns(
         rounds: numbers of windows.
         delta: target.
         participation: probability of taking part.
-        moved: as for ``losses.upper_columns``.
+        moved: as for ``via_pld.upper_columns``.
     """
 
     def outcomes() -> Outcomes:
         if participation == 0:  # nothing is learnt
             return Outcomes(np.ones(1), np.zeros(1))
         absent = reports * (1 - participation) / participation
-        return joint_outcomes(absent=absent, k=reports, eps0=eps0, nats=losses.nats(rounds, delta))
+        return joint_outcomes(absent=absent, k=reports, eps0=eps0, nats=via_pld.nats(rounds, delta))
 
     # one window of which the client is a part for certain is answered by its profile
     profile = functools.partial(joint_clones, n=reports, k=reports, eps0=eps0) if participation == 1 else None
-    return losses.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, moved=moved, profile=profile)
+    return via_pld.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, moved=moved, profile=profile)
 
 
 _CLONES = {

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.accountants import losses
+from shuffledp.accountants import via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
 from shuffledp.profiles.randomized_response import many_symbols_pair
-from shuffledp.two_symbols import TwoSymbols
 
 
 def _columns(pairs: list[Outcomes], rounds: FloatArray, delta: float) -> Columns:
-    return losses.columns(pairs, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+    return via_pld.columns(pairs, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
 def three_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     """Return epsilon of T rounds of three-symbol randomised response, all others on the third symbol."""
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
     pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=3)
@@ -27,7 +27,7 @@ def three_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float)
 
 def two_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     """Return epsilon of T rounds of two-symbol randomised response, all others on the same symbol."""
-    trivial = losses.nothing_to_say(eps0, rounds, "lower")
+    trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
     mass, loss = TwoSymbols(n, k, eps0).losses()

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks, limits, numerics
 from shuffledp.accountants import systems
+from shuffledp.approximate_dp.composition import subsample
 from shuffledp.checks import FloatArray
-from shuffledp.composition import subsample
 
 Kind = Literal["upper", "lower", "estimate"]
 Scope = Literal["epsilon", "renyi", "clones"]

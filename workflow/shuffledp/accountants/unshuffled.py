@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.approximate_dp.composition import kairouz2015, subsample
 from shuffledp.checks import FloatArray
-from shuffledp.composition import kairouz2015, subsample
 
 
 @register(

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from shuffledp import checks, numerics
-from shuffledp.checkin import pure_steps
 from shuffledp.checks import FloatArray
+from shuffledp.pld import pure_steps
 
 STRENGTHS = ("closed_form", "sum", "numerical")
 _LARGEST_EPS0 = 200.0  # beyond, e^(3 eps0) overflows; eps0 itself is the answer then

@@ -20,12 +20,12 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.tilted_binomials import Blocks, binomial_blocks
+from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.randomized_response import many_symbols_pair
 from shuffledp.rdp.girgis2021 import log_moment_excess
-from shuffledp.tilted_binomials import Blocks, binomial_blocks
-from shuffledp.two_symbols import TwoSymbols
 
 # Numbers of reports within so much of each other count as the worst of them for either bound.
 _MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.006

@@ -20,6 +20,7 @@ from scipy import special
 from shuffledp import checks, numerics
 from shuffledp.checkin.liew2022 import check_in_outcomes
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.tilted_binomials import binomial_blocks
 from shuffledp.pld.outcomes import (
     Lattice,
     Outcomes,
@@ -32,7 +33,6 @@ from shuffledp.profiles import approximate
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.rdp.curve import RenyiCurve, remembered
 from shuffledp.rdp.wang2019 import wang2019_subsampled
-from shuffledp.tilted_binomials import binomial_blocks
 
 # Numbers of reports within so much of each other count as the worst of them.
 _WIDTH = 0.05

@@ -39,7 +39,7 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.tilted_binomials import binomial_blocks
+from shuffledp.distributions.tilted_binomials import binomial_blocks
 
 DIRECTIONS = ("with", "without")
 # The cost of an order grows with the order. Infinity is an upper bound as well.

@@ -15,7 +15,7 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.tilted_binomials import Bound, TiltedBinomials, binomial_blocks, rounded
+from shuffledp.distributions.tilted_binomials import Bound, TiltedBinomials, binomial_blocks, rounded
 
 ANALYSES = ("feldman2022", "feldman2021")
 BOUNDS = ("upper", "lower", "exact")

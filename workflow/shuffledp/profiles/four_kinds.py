@@ -35,10 +35,10 @@ from numpy.typing import NDArray
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.tilted_binomials import TiltedBinomials
 from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.enumeration import EnumeratedPair
 from shuffledp.profiles.joint_clones import joint_outcomes
-from shuffledp.tilted_binomials import TiltedBinomials
 
 IntArray = NDArray[np.int64]
 

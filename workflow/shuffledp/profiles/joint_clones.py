@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.tilted_binomials import Bound, TiltedBinomials, binomial_blocks, rounded
 from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.clones import BOUNDS, COMPOSITION_WIDTH, PROFILE_WIDTH
-from shuffledp.tilted_binomials import Bound, TiltedBinomials, binomial_blocks, rounded
 
 
 @functools.lru_cache(maxsize=64)

@@ -29,9 +29,9 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.tilted_binomials import TiltedBinomials, binomial_blocks
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating
 from shuffledp.profiles.clones import COMPOSITION_WIDTH
-from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks
 
 ADVERSARIES = ("strong", "weak")
 DIVERGENCES = ("hockey_stick", "tail")

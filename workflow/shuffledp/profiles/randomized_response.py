@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.tilted_binomials import TiltedBinomials, binomial_blocks, rounded
-from shuffledp.two_symbols import TwoSymbols
+from shuffledp.distributions.tilted_binomials import TiltedBinomials, binomial_blocks, rounded
+from shuffledp.distributions.two_symbols import TwoSymbols
 
 _WIDTH = 2e-4
 

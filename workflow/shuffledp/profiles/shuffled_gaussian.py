@@ -25,8 +25,8 @@ from scipy import optimize
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.lognormal import convex
-from shuffledp.lognormal_sums import Bound, LogNormalSum, Side
+from shuffledp.distributions.lognormal import convex
+from shuffledp.distributions.lognormal_sums import Bound, LogNormalSum, Side
 from shuffledp.pld.outcomes import Outcomes
 
 WAYS = ("forward", "reverse")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.tilted_binomials import Bound
+from shuffledp.distributions.tilted_binomials import Bound
 
 Profile = Callable[[FloatArray], "float | FloatArray"]
 

@@ -17,8 +17,8 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
-from shuffledp.two_symbols import TwoSymbols
 
 
 def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
@@ -72,7 +72,7 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
 
     Returns:
         The theorem's own value at each order: an upper bound, rounded up, and not capped by what pure DP
-        gives (log(1 + gamma (e^eps0 - 1)), see ``shuffledp.composition.subsample``).
+        gives (log(1 + gamma (e^eps0 - 1)), see ``shuffledp.approximate_dp.composition.subsample``).
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.

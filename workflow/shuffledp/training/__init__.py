@@ -1,5 +1,4 @@
-"""Training under local randomisation and shuffling: CLDP-SGD of girgis2021.
+"""Training under local randomisers: an experiment goes in, the rows of its epochs come out.
 
-``experiment`` says what to train (no torch), ``datasets`` brings the data, ``models`` the networks;
-``cldp_sgd`` is Algorithm 1, on per-client gradients from ``gradients``; ``runs`` adds checkpoints and files.
+``experiment`` says what to train, without torch; ``runs`` trains it.
 """

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from shuffledp import files
+from shuffledp.records import files
 
 
 def save(path: Path | str, content: Mapping[str, Any]) -> None:

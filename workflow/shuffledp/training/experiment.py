@@ -11,15 +11,20 @@ from typing import Any
 from shuffledp import checks, protocols
 from shuffledp.profiles import named_randomizers
 from shuffledp.profiles.gaussian import gaussian_noise
-from shuffledp.provenance import Product
 from shuffledp.randomizers import registry
-from shuffledp.training import networks, schedule
-from shuffledp.training.checksums import CIFAR_SUMS, MNIST_SHA256
-from shuffledp.training.schedule import CONSTANT, NO_RANDOMIZER, SAMPLING, THEOREM3
+from shuffledp.records.provenance import Product
+from shuffledp.training.data.checksums import CIFAR_SUMS, MNIST_SHA256
+from shuffledp.training.models import networks
+from shuffledp.training.sgd import schedule
+from shuffledp.training.sgd.schedule import CONSTANT, NO_RANDOMIZER, SAMPLING, THEOREM3
 
 DATA = ("mnist", "synthetic", "cifar10", "cifar10-jpeg")
 # Features of colour images: the module that makes them, and the model that takes them.
-_FEATURE_MODULES = {"scattering": "scattering", "cifar100": "pretraining", "public-half": "pretraining"}
+_FEATURE_MODULES = {
+    "scattering": "features.scattering",
+    "cifar100": "features.pretraining",
+    "public-half": "features.pretraining",
+}
 HEADS = {"scattering": "linear_972", "cifar100": "linear_128", "public-half": "linear_128"}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
@@ -34,14 +39,14 @@ _LISTS = ("epochs", "learning_rates", "digits")
 
 # Behind a run, and deciding no number of it: the first refuses arguments or takes them as they are, the
 # others say in which module a name is looked for, and the run names that module itself.
-_DECIDE_NOTHING = ("shuffledp.checks", "shuffledp.training.networks", "shuffledp.randomizers.names")
+_DECIDE_NOTHING = ("shuffledp.checks", "shuffledp.training.models.networks", "shuffledp.randomizers.names")
 # Modules that the training loop imports, and which runs use them.
 _USED: dict[str, Callable[[Experiment], bool]] = {
     "shuffledp.protocols": lambda run: run.protocol != SAMPLING,
-    "shuffledp.training.checkin_sgd": lambda run: run.protocol != SAMPLING,
-    "shuffledp.training.population": lambda run: run.bootstrap,
-    "shuffledp.training.convex": lambda run: run.schedule == THEOREM3,
-    "shuffledp.theory.step_size": lambda run: run.schedule == THEOREM3,
+    "shuffledp.training.sgd.checkin_sgd": lambda run: run.protocol != SAMPLING,
+    "shuffledp.training.data.population": lambda run: run.bootstrap,
+    "shuffledp.training.models.convex": lambda run: run.schedule == THEOREM3,
+    "shuffledp.convergence.step_size": lambda run: run.schedule == THEOREM3,
     "shuffledp.randomizers.registry": lambda run: run.randomizer != NO_RANDOMIZER,
     "shuffledp.randomizers.clt": lambda run: run.aggregate == "clt",
 }
@@ -341,7 +346,7 @@ class Experiment:
     def feature_modules(self) -> tuple[str, ...]:
         """The modules whose code decides its features; for an experiment with features."""
         return tuple(
-            f"shuffledp.training.{name}" for name in ("colour_images", _FEATURE_MODULES[self.features])
+            f"shuffledp.training.{name}" for name in ("data.colour_images", _FEATURE_MODULES[self.features])
         )
 
     @property
@@ -389,14 +394,14 @@ class Experiment:
 
     def product(self, folder: str, seed: int) -> Product:
         """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
-        modules = ["shuffledp.training.loop", "shuffledp.training.dataset"]
-        modules.append(f"shuffledp.training.{networks.MODULES[self.model]}")
+        modules = ["shuffledp.training.sgd.loop", "shuffledp.training.data.dataset"]
+        modules.append(f"shuffledp.training.models.{networks.MODULES[self.model]}")
         if self.randomizer != NO_RANDOMIZER:
             modules.append(f"shuffledp.randomizers.{self.randomizer}")
         if self.features is not None:
             modules += self.feature_modules
         if self.data == "synthetic":
-            modules.append("shuffledp.training.synthetic")
+            modules.append("shuffledp.training.data.synthetic")
         return Product(
             record=f"{folder}/seed{seed}.json",
             parameters=self.parameters(seed),

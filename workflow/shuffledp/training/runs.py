@@ -9,10 +9,12 @@ from typing import Any
 
 import torch
 
-from shuffledp import files, provenance, tables
-from shuffledp.training import checkpoints, datasets, loop
+from shuffledp.records import files, provenance, tables
+from shuffledp.training import checkpoints
+from shuffledp.training.data import datasets
 from shuffledp.training.experiment import Experiment
-from shuffledp.training.loop import Data, Row
+from shuffledp.training.sgd import loop
+from shuffledp.training.sgd.loop import Data, Row
 
 PACKAGES = ("torch", "numpy", "scipy")
 COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
@@ -39,9 +41,9 @@ def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -
     """Return the experiment's data on a device: as many training images as clients, or all of them where the
     clients' are drawn from them."""
     if experiment.features is not None:
-        from shuffledp.training import features
+        from shuffledp.training.features import extraction
 
-        return loop.placed(features.load(experiment, root=root), on=on)
+        return loop.placed(extraction.load(experiment, root=root), on=on)
     clients = None if experiment.bootstrap else experiment.n
     found = datasets.load(experiment.data, root=root, clients=clients, digits=experiment.digits)
     return loop.placed(found, on=on)

@@ -1,0 +1,460 @@
+"""Accountants by what is known of a randomiser, and randomisers by name."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from shuffledp import accountants
+from shuffledp.accountants import blankets, systems
+from shuffledp.accountants.curves import sweep
+from shuffledp.profiles import attacks, four_kinds, named_randomizers
+from shuffledp.profiles.named_randomizers import named
+from shuffledp.randomizers import registry
+
+MNIST = {"n": 6e4, "k": 2e3, "eps0": 2.0, "rounds": 5800, "delta": 1e-5}
+LARGE = {"n": 1e6, "k": 1e3, "eps0": 2.0, "rounds": 1e5, "delta": 1e-8}
+SMALL = {"n": 1000, "k": 100, "eps0": 1.5, "rounds": 50, "delta": 1e-6}
+WITHOUT = [
+    ("krr", {"categories": 10}),
+    ("krr", {"categories": 2}),
+    ("subset-selection", {"categories": 20, "subset": 4}),
+    ("subset-selection", {"categories": 5, "subset": 3}),
+    ("local-hashing", {"cells": 8}),
+    ("public-hashing", {"cells": 8}),
+    ("hadamard-response", {}),
+    ("oue", {}),
+    ("rappor", {}),
+    ("privunit", {"dimension": 100}),
+    ("hemisphere", {}),
+    ("coordinate", {}),
+    ("coordinate", {"dimension": 5}),
+    ("laplace", {}),
+    ("piecewise", {}),
+]
+
+
+def ids(value):
+    return value if isinstance(value, str) else "-".join(f"{one:g}" for one in value.values()) or "plain"
+
+
+# --- values
+
+
+# Independent program: upper lattices, the reports of no kind in 40 blocks.
+KNOWN = [
+    (MNIST, {0.5: 0.6353, 0.2158: 0.5475, 0.1: 0.4410, 0.01: 0.1591}),
+    (LARGE, {0.5: 0.1457, 0.2158: 0.1263, 0.1: 0.1027, 0.01: 0.0386}),
+]
+
+
+@pytest.mark.parametrize("index", range(len(KNOWN)))
+def test_known_values(index):
+    setting, values = KNOWN[index]
+    for share, value in values.items():
+        found = accountants.epsilon("share-pld", **setting, share=share)
+        assert value * (1 - 1.5e-3) < found < value + 6e-5
+
+
+# Between an optimistic and a pessimistic lattice of an independent program.
+WITHIN = [
+    ({"n": 6e4, "k": 1e4, "eps0": 1.5, "rounds": 1200, "delta": 1e-5}, 0.42082, 0.42097),
+    (MNIST, 0.63500, 0.63531),
+    (LARGE, 0.14559, 0.14572),
+    ({**LARGE, "eps0": 3.0}, 0.28233, 0.28260),
+    ({**LARGE, "eps0": 1.0}, 0.05642, 0.05645),
+]
+
+
+@pytest.mark.parametrize(("setting", "low", "high"), WITHIN)
+def test_half_a_share_is_any_randomiser(setting, low, high):
+    assert low < accountants.epsilon("share-pld", **setting, share=0.5) < high + 1e-5
+
+
+def test_privunit_in_the_dimension_of_the_network():
+    found = named("privunit", eps0=2.0, dimension=13706)
+    assert found.share == pytest.approx(0.2158, abs=5e-5)
+    assert accountants.epsilon(**MNIST, randomizer="privunit", dimension=13706) < 0.5476
+
+
+# --- the table of blankets
+
+
+def table(name, parameters, e):
+    """Mass b of the blanket, share f, and t/b, from the definitions."""
+    k, s = parameters.get("categories"), parameters.get("subset")
+    g, r = parameters.get("cells"), math.sqrt(e)
+    return {
+        "krr": lambda: (k / (e + k - 1), 1 / k, 1 / k),
+        "subset-selection": lambda: (k / (k + (e - 1) * s), s / k, s * (k - s) / (k * (k - 1))),
+        "local-hashing": lambda: (g / (e + g - 1), 1 / g, 1 / g),
+        "public-hashing": lambda: (g / (e + g - 1), 1 / g, 1 / g),
+        "hadamard-response": lambda: (2 / (e + 1), 0.5, 0.25),
+        "oue": lambda: ((e + 1) / (2 * e), 1 / (e + 1), e / (e + 1) ** 2),
+        "rappor": lambda: (1 / r, 1 / (r + 1), r / (r + 1) ** 2),
+        "hemisphere": lambda: (2 / (e + 1), 0.5, 0.5),
+        "coordinate": lambda: (2 / (e + 1), 0.5, 0.5),
+        "laplace": lambda: (1 / r, 1 / (r + 1), (1 - 1 / r) / (e - 1) * r),
+        "piecewise": lambda: (1 / r, 1 / (r + 1), 1 / (r + 1)),
+    }[name]()
+
+
+@pytest.mark.parametrize("eps0", [0.01, 1.0, 4.0])
+@pytest.mark.parametrize(("name", "parameters"), [case for case in WITHOUT if case[0] != "privunit"], ids=ids)
+def test_the_table(name, parameters, eps0):
+    e = math.exp(eps0)
+    blanket, share, tilted = table(name, parameters, e)
+    found = named(name, eps0=eps0, **parameters)
+    assert (1 / blanket - 1) / (e - 1) == pytest.approx(share, rel=1e-9)
+    if share > 0.5:
+        assert found.share is None
+    else:
+        assert share <= found.share <= share * (1 + 1e-11)
+    tv = (e - 1) * blanket * tilted
+    assert tv * (1 - 1e-12) <= found.tv <= tv * (1 + 1e-11)
+
+
+def test_a_collision_that_is_known_lowers_total_variation():
+    without, with_it = (
+        named("local-hashing", eps0=1.0, cells=4, **more) for more in ({}, {"collision": 0.25})
+    )
+    assert with_it.tv == pytest.approx(0.75 * without.tv, rel=1e-9)
+    assert with_it.share == without.share
+
+
+# Exact, of one round of two cells with all others on a third record, each hash function equally likely.
+@pytest.mark.parametrize(("n", "least"), [(100, 1.549), (1000, 0.3084), (10_000, 0.0827)])
+def test_a_hash_that_is_public_leaks_more_than_one_in_each_report(n, least):
+    setting = {"n": n, "eps0": 2.0, "rounds": 1, "delta": 1e-6, "cells": 2}
+    assert accountants.epsilon(**setting, randomizer="public-hashing") > least
+    assert accountants.epsilon(**setting, randomizer="local-hashing", collision=0.5) < least
+
+
+@pytest.mark.parametrize("collision", [0.0, 0.25, 0.5, 0.8])
+def test_a_lower_end_takes_collisions_into_account(collision):
+    setting = {"n": 1e4, "k": 1e3, "eps0": 2.0, "rounds": 100, "delta": 1e-6}
+    lower, upper = (
+        accountants.named.accountant(
+            kind, randomizer="local-hashing", kind=kind, cells=2, collision=collision
+        )
+        for kind in ("lower", "upper")
+    )
+    assert 0 < float(lower.epsilon(**setting)) <= float(upper.epsilon(**setting))
+
+
+def test_a_lower_bound_above_the_upper_one_is_not_hidden(monkeypatch):
+    monkeypatch.setattr(accountants.named, "_lower", lambda *_: (9.0, "some data set"))
+    with pytest.raises(
+        ArithmeticError, match=r"9 of 'oue' with some data set exceeds the upper bound .* 'blank"
+    ):
+        accountants.bracket(**SMALL, randomizer="oue")
+    accountants.registry.check_order(1 + 1e-7, 1.0, ("one", "other"))
+    accountants.registry.check_order(0.0, 0.0, ("one", "other"))
+    with pytest.raises(ArithmeticError, match=r"1.00001 of one exceeds the upper bound 1 of other"):
+        accountants.registry.check_order(1 + 1e-5, 1.0, ("one", "other"))
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 5, 40])
+def test_the_cap_around_a_vector_at_right_angles(dimension):
+    eps0 = 1.0
+    found = named("privunit", eps0=eps0, dimension=dimension)
+    vectors = np.random.default_rng(5).normal(size=(200_000, dimension))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    threshold = registry_threshold(dimension, eps0)
+    both = np.mean((vectors[:, 0] >= threshold) & (vectors[:, 1] >= threshold))
+    # the first class is what lies in both caps; its law for the first record is e b times its measure
+    high = 1 / (math.exp(-eps0) - math.expm1(-eps0) * found.share)
+    assert found.first[0] / high == pytest.approx(both, abs=5 * math.sqrt(both / 200_000) + 1e-5)
+
+
+def registry_threshold(dimension, eps0):
+    from shuffledp.randomizers import constants
+
+    return constants.privunit(dimension=dimension, eps0=eps0).threshold
+
+
+# --- what must hold between the answers
+
+
+@pytest.mark.parametrize(("name", "parameters"), WITHOUT, ids=ids)
+def test_a_named_randomiser_has_a_bracket(name, parameters):
+    found = accountants.bracket(**SMALL, randomizer=name, **parameters)
+    anyone = accountants.epsilon("share-pld", **SMALL, share=0.5)
+    assert 0.6 * found.upper < found.lower < found.upper <= anyone * (1 + 1e-4)
+    assert found.upper == accountants.epsilon(**SMALL, randomizer=name, **parameters)
+    assert found.upper <= accountants.epsilon("clones-pld", **SMALL) * (1 + 1e-4)
+    assert found.names[1] in ("share-pld", "tv-pld", "blanket-pld")
+
+
+@pytest.mark.parametrize("categories", [3, 10, 100])
+def test_the_bracket_of_randomised_response_closes(categories):
+    found = accountants.bracket(**MNIST, randomizer="krr", categories=categories)
+    assert found.upper < 1.02 * found.lower
+    assert "third" in found.names[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "share"), [("hemisphere", {}, 0.5), ("privunit", {"dimension": 13706}, 0.2158)]
+)
+def test_what_is_open_for_parts_of_the_sphere(name, parameters, share):
+    """With many reports the root mean squares of the two losses differ by sqrt(1/(1 - f (1 - 1/e)))."""
+    n, eps0 = 10**5, 2.0
+    found = named(name, eps0=eps0, **parameters)
+    lower, _ = attacks.score_outcomes(found.first, found.second, [(found.third, n - 1)])
+    upper = four_kinds.kinds_outcomes(n=n, k=n, eps0=eps0, share=found.share)
+    ratio = math.sqrt(float(upper.mass @ upper.loss**2) / float(lower.mass @ lower.loss**2))
+    assert ratio == pytest.approx(math.sqrt(1 / (1 - share * (1 - math.exp(-eps0)))), rel=2e-3)
+
+
+def test_others_on_the_first_category_are_worse_at_a_small_delta():
+    found = accountants.bracket(n=100, eps0=2.0, rounds=1, delta=1e-6, randomizer="krr", categories=2)
+    assert "first" in found.names[0]
+    assert found.upper == pytest.approx(1.666, abs=1e-3)
+
+
+@pytest.mark.parametrize("prefix", blankets.PREFIXES.values())
+def test_less_known_is_never_less(prefix):
+    setting = {
+        "": {"n": 1000, "k": 50},
+        "check-in-": {"n": 1000, "rate": 0.05},
+        "shuffle-": {"n": 60},
+    }[prefix] | {"eps0": 1.0, "rounds": [1, 20], "delta": 1e-5}
+    shares = [accountants.epsilon(f"{prefix}share-pld", **setting, share=f) for f in (0.1, 0.3, 0.5)]
+    assert all((one < two).all() for one, two in itertools.pairwise(shares))
+    tvs = [accountants.epsilon(f"{prefix}tv-pld", **setting, tv=tv) for tv in (0.1, 0.3, math.tanh(0.5))]
+    assert all((one < two).all() for one, two in itertools.pairwise(tvs))
+    # the largest total variation says as much as half a share
+    assert tvs[-1] == pytest.approx(shares[-1], rel=1e-6)
+    both = accountants.epsilon(f"{prefix}blanket-pld", **setting, share=0.3, tv=0.1)
+    assert (both <= np.minimum(shares[1], tvs[0]) * (1 + 1e-4)).all()
+    # total variation beyond what the blanket leaves adds nothing
+    same = accountants.epsilon(f"{prefix}blanket-pld", **setting, share=0.3, tv=0.4)
+    assert same == pytest.approx(shares[1], rel=1e-12)
+
+
+def test_the_clones_without_subsampling():
+    setting = {"n": 500, "eps0": 1.5, "rounds": [1, 4, 16], "delta": 1e-6}
+    clones = accountants.epsilon("shuffle-clones", **setting)
+    assert accountants.epsilon("shuffle-share-pld", **setting, share=0.5) == pytest.approx(clones, rel=3e-4)
+
+
+def test_everyone_checks_in_at_a_rate_next_to_one():
+    setting = {"n": 300, "eps0": 1.0, "rounds": 3, "delta": 1e-6, "share": 0.2}
+    almost = accountants.epsilon("check-in-share-pld", **setting, rate=1 - 1e-12)
+    assert almost == pytest.approx(accountants.epsilon("shuffle-share-pld", **setting), rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 10**9, 10**12])
+@pytest.mark.parametrize("numbers", [{"share": 0.2}, {"tv": 0.2}, {"share": 0.4, "tv": 0.2}], ids=str)
+def test_from_one_client_to_very_many(n, numbers):
+    mechanism = "-".join(numbers) if len(numbers) == 1 else "blanket"
+    setting = {"n": n, "k": min(n, 1000), "eps0": 1.0, "rounds": [1, 10], "delta": 1e-9}
+    found = accountants.epsilon(f"{mechanism}-pld", **setting, **numbers)
+    assert (np.diff(found) >= 0).all()
+    assert (found >= 0).all()
+    assert (found <= np.array([1, 10]) * math.log1p(min(n, 1000) / n * math.expm1(1.0)) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("eps0", [0.0, 1e-150, 1e-12, 12.0, 130.0, 300.0, 800.0])
+@pytest.mark.parametrize(("name", "parameters"), [WITHOUT[0], WITHOUT[5], WITHOUT[6], WITHOUT[11]], ids=ids)
+def test_no_lower_end_exceeds_the_upper_at_extreme_eps0(name, parameters, eps0):
+    found = accountants.bracket(**{**SMALL, "eps0": eps0}, randomizer=name, **parameters)
+    assert 0 <= found.lower <= found.upper
+    assert not math.isnan(found.upper)
+    if eps0 == 0:
+        assert found.upper == 0
+
+
+def test_a_protocol_follows_from_its_variables():
+    target = {"eps0": 1.0, "rounds": 10, "delta": 1e-6, "randomizer": "krr", "categories": 4}
+    for setting, name in (
+        ({"n": 500, "k": 50}, "share-pld"),
+        ({"n": 500, "rate": 0.1}, "check-in-share-pld"),
+        ({"n": 500}, "shuffle-share-pld"),
+    ):
+        found = accountants.bracket(**setting, **target)
+        assert found.names[1] == name
+        assert found.lower > 0.9 * found.upper
+        own = {key: value for key, value in target.items() if key not in ("randomizer", "categories")}
+        assert found.upper == pytest.approx(accountants.epsilon(name, **setting, **own, share=0.25), rel=1e-9)
+
+
+def test_another_accountant_for_a_randomiser():
+    krr = {**SMALL, "randomizer": "krr", "categories": 10}
+    assert accountants.epsilon("clones-pld", **krr) == accountants.epsilon("clones-pld", **SMALL)
+    both = accountants.epsilon("blanket-pld", **krr)
+    assert both == pytest.approx(accountants.epsilon(**krr), rel=1e-9)
+    assert accountants.epsilon("tv-pld", **krr) >= both * (1 - 1e-4)
+
+
+def test_a_curve_of_a_randomiser_derives_its_numbers_at_each_eps0():
+    setting = {"n": 500.0, "k": 50.0, "rounds": 10.0, "delta": 1e-6}
+    given = {"randomizer": "privunit", "dimension": 64}
+    for kind in ("lower", "upper"):
+        entry = accountants.named.accountant(f"own-{kind}", kind=kind, **given)
+        found = sweep(entry, variable="eps0", values=[0.5, 3.0], fixed=setting)["epsilon"]
+        brackets = [accountants.bracket(**{**setting, "eps0": eps0}, **given) for eps0 in (0.5, 3.0)]
+        assert found == pytest.approx([getattr(one, kind) for one in brackets], rel=1e-12)
+        assert (entry.name, entry.kind) == (f"own-{kind}", kind)
+
+
+def test_without_a_randomiser_an_accountant_is_that_of_the_registry():
+    assert accountants.named.accountant("clones-pld") is accountants.get("clones-pld")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"randomizer": "krr"}, "needs categories"),
+        ({"randomizer": "krr", "categories": 1}, "categories"),
+        ({"randomizer": "kr", "categories": 3}, "did you mean 'krr'"),
+        ({"randomizer": "oue", "kind": "estimate"}, "kind"),
+        ({"randomizer": "oue", "protocol": "fixed-window"}, "protocol"),
+    ],
+    ids=str,
+)
+def test_a_curve_of_a_randomiser_needs_what_the_randomiser_needs(given, says):
+    with pytest.raises(ValueError, match=says):
+        accountants.named.accountant("own", **given)
+
+
+def test_a_frequency_at_which_the_law_of_the_others_cancels_is_no_fault():
+    setting = {**MNIST, "eps0": 0.33311806403569183}
+    found = accountants.bracket(**setting, randomizer="hemisphere")
+    assert 0.9 * found.upper < found.lower < found.upper
+
+
+def test_a_training_knows_its_randomiser():
+    for name in registry.PURE:
+        randomizer, parameters = named_randomizers.of_training(name, dimension=64)
+        assert named(randomizer, eps0=1.0, **parameters).share <= 0.5
+    assert named_randomizers.of_training("l2_privunit", dimension=64) == ("privunit", {"dimension": 64})
+    with pytest.raises(ValueError, match=r"randomizer must be one of l2_privunit.*got 'gaussian'"):
+        named_randomizers.of_training("gaussian", dimension=64)
+
+
+# --- scores
+
+
+@pytest.mark.parametrize(
+    ("law", "count"),
+    [
+        ([0.1, 0.8, 0.1], 200_000),
+        ([0.2, 0, 0, 0.3, 0, 0, 0, 0.5], 30_000),
+        ([0.001, 0, 0, 0, 0, 0.99, 0, 0.009], 1_000_000),
+    ],
+)
+def test_both_ways_to_add_up_scores_agree(law, count, monkeypatch):
+    law = np.array(law) / sum(law)
+    monkeypatch.setattr(attacks, "_DIRECT", 10**6)
+    direct = attacks._sum([(law, count)], 60.0)
+    monkeypatch.setattr(attacks, "_DIRECT", 1)
+    transformed = attacks._sum([(law, count)], 60.0)
+    peaks = [int(one.mass.argmax()) for one in (direct, transformed)]
+    below = min(peaks)
+    above = min(one.mass.size - peak for one, peak in zip((direct, transformed), peaks, strict=True))
+    (one, wrong), (two, also) = (
+        (each.mass[peak - below : peak + above], each.error[peak - below : peak + above])
+        for each, peak in zip((direct, transformed), peaks, strict=True)
+    )
+    large = one > 1e-24 * one.max()
+    assert two[large] == pytest.approx(one[large], rel=1e-8)
+    assert large.sum() > 1000
+    # which they say of themselves, and not much too loudly
+    assert (np.abs(two - one)[large] <= (wrong * one + also * two)[large]).all()
+    assert also[large].max() < 1e-6
+
+
+@pytest.mark.parametrize("way", ["direct", "transformed"])
+def test_errors_of_added_scores_are_bounded(way, monkeypatch):
+    """Against the binomial law at 50 digits; the law is of doubles, whose sum is not quite 1."""
+    monkeypatch.setattr(attacks, "_DIRECT", 10**6 if way == "direct" else 1)
+    law, count = np.array([0.3, 0.7]), 40_000
+    found = attacks._sum([(law, count)], 60.0)
+    with mp.workdps(50):
+        low, high = (mp.mpf(float(one)) for one in law)
+        start = round(0.7 * count) - int(found.mass.argmax())
+        for index in range(0, found.mass.size, 97):
+            place = start + index
+            truth = mp.binomial(count, place) * high**place * low ** (count - place)
+            wrong = abs(found.mass[index] / truth - 1)
+            assert wrong <= found.error[index] + 2 * count * 2.0**-53
+            assert wrong > found.error[index] * 1e-8
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"randomizer": "krr"}, "randomizer 'krr' needs categories, got no parameter; give categories"),
+        ({"randomizer": "kr"}, "randomizer must be one of krr, .*got 'kr'; did you mean 'krr'"),
+        ({"randomizer": "gaussian"}, "randomizer must be eps0-LDP, which 'gaussian' is not; use"),
+        ({"randomizer": "krr", "categories": 1}, "categories must be a whole number >= 2, got 1"),
+        ({"randomizer": "krr", "categories": 5, "dimension": 3}, "takes categories; got .*dimension"),
+        ({"randomizer": "oue", "rate": 0.1}, "needs n, k, eps0 or n, rate, eps0 or n, eps0"),
+        (
+            {"randomizer": "subset-selection", "categories": 3, "subset": 3},
+            "subset must be smaller than categories=3, got 3",
+        ),
+        ({"randomizer": "privunit", "dimension": 1}, "dimension must be a whole number >= 2, got 1"),
+        (
+            {"randomizer": "local-hashing", "cells": 4, "collision": 1},
+            r"collision must lie in \[0, 1\), got 1",
+        ),
+        (
+            {"randomizer": "public-hashing", "cells": 4, "collision": 0.25},
+            "needs n, k, eps0 or .* and takes cells; got .*collision",
+        ),
+        (
+            {"name": "share-pld", "share": 0.2, "delta0": 1e-9},
+            "accountant 'share-pld' is for .* eps0-LDP reports .*; got .*delta0",
+        ),
+        (
+            {"name": "blanket-pld", "share": 0.2, "tv": 0.1, "delta0": 1e-9},
+            "eps0-LDP reports .*; got .*delta0",
+        ),
+        ({"randomizer": "oue", "delta0": 1e-9}, "needs n, k, eps0 or .*; got .*delta0"),
+        ({"name": "krr3-lower", "randomizer": "oue"}, "accountant must be an upper bound for .*'krr3-lower'"),
+        ({"name": "shuffle-clones", "randomizer": "oue"}, "which is for shuffle with ldp; leave it out"),
+        ({"name": "share-pld", "randomizer": "subset-selection", "categories": 5, "subset": 3}, "'tv-pld'"),
+        ({}, "name must be an accountant's where no randomizer is named"),
+        ({"name": "share-pld", "share": 0.7}, r"share must lie in \(0, 1/2\], got 0.7; every"),
+        ({"name": "share-pld", "share": 0}, r"share must lie in \(0, 1/2\], got 0; every"),
+        ({"name": "share-pld", "share": math.nan}, "share must be a finite number, got nan"),
+        ({"name": "tv-pld", "tv": 0}, r"tv must lie in \(0, 1\], got 0"),
+        (
+            {"name": "tv-pld", "tv": 0.9},
+            r"tv must be at most .* = 0.635149, .*eps0=1.5, got 0.9; use a smaller",
+        ),
+        ({"name": "blanket-pld", "share": 0.2, "tv": 0.9}, "tv must be at most"),
+        ({"name": "blanket-pld", "share": 0.2}, "set by n, k, eps0, share, tv"),
+    ],
+)
+def test_what_is_refused(given, says):
+    with pytest.raises(ValueError, match=says):
+        accountants.epsilon(**SMALL, **given)
+
+
+def test_a_system_is_known_once_for_each_protocol_and_mechanism():
+    for protocol, prefix in blankets.PREFIXES.items():
+        for mechanism in blankets.KNOWN:
+            assert systems.get(protocol, mechanism).default == f"{prefix}{mechanism}-pld"
+
+
+def test_kinds_add_up():
+    for eps0 in (1e-3, 1.0, 5.0):
+        for numbers in ({}, {"share": 0.2}, {"tv": 0.4 * math.tanh(eps0 / 2)}, {"share": 0.3, "tv": 1e-4}):
+            kinds = four_kinds.kinds(eps0=eps0, **numbers)
+            e = math.exp(eps0)
+            total = kinds.plain + e * kinds.heavy + (e + 1) * kinds.tilted
+            assert total == pytest.approx(1, rel=1e-12)
+            assert 2 * kinds.tilted + kinds.plain + kinds.heavy + kinds.revealed == pytest.approx(
+                1, rel=1e-12
+            )
+            assert min(kinds.tilted, kinds.plain, kinds.heavy, kinds.revealed) >= 0

@@ -1,0 +1,339 @@
+"""Answers of the inverse accounting lie on the safe side, and their neighbours on the other."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import pytest
+
+from shuffledp import accountants
+from shuffledp.accountants import calibration, registry
+
+UPPER, LOWER = accountants.names("upper"), accountants.names("lower")
+SYSTEM = {"n": 1e4, "k": 100}
+FIELDS = {
+    "citation": "here",
+    "theorem": "none",
+    "label": "made up",
+    "needs": ("eps0-LDP",),
+    "note": "A test.",
+}
+# What the numbers of seven digits are apart, at most.
+LAST_DIGIT = 1e-6
+
+
+def next_number(value, *, up):
+    """The neighbouring number of seven significant digits."""
+    mantissa, exponent = f"{value:.6e}".split("e")
+    return float(f"{int(mantissa.replace('.', '')) + (1 if up else -1)}e{int(exponent) - 6}")
+
+
+def has_seven_digits(value):
+    return float(f"{value:.7g}") == value
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Registers accountants of our own; they are gone after the test. Says how often each was asked."""
+    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
+    asked = []
+
+    def enter(epsilon, *, kind="upper"):
+        def compute(*, n, k, eps0, rounds, delta):
+            asked.append((eps0, float(rounds[0]), delta))
+            return {"epsilon": rounds * 0.0 + epsilon(eps0, float(rounds[0]), delta)}
+
+        registry.register(name="made-up", kind=kind, **FIELDS)(compute)
+        return asked
+
+    return enter
+
+
+def gaussian(eps0, rounds, delta):
+    return eps0 * math.sqrt(2 * rounds * math.log(1 / delta))
+
+
+# At n = k pure DP caps epsilon at rounds * eps0, and so `gaussian` wherever 2 log(1/delta) > rounds.
+WHOLE = {"n": 10, "k": 10}
+
+
+# --- the registered accountants
+
+
+def test_hard_case_b4():
+    setting = {"n": 1e6, "k": 1e3, "rounds": 1e5, "delta": 1e-8}
+    found = calibration.largest_eps0("girgis2021-upper", target_eps=1, **setting)
+    assert found == 1.968160
+    assert 0.999999 < accountants.epsilon("girgis2021-upper", eps0=found, **setting) <= 1
+    assert accountants.epsilon("girgis2021-upper", eps0=1.968161, **setting) > 1
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0])
+@pytest.mark.parametrize("name", UPPER)
+def test_eps0_fits_and_the_next_does_not(name, delta):
+    setting = {**SYSTEM, "rounds": 200, "delta": delta}
+    found = calibration.largest_eps0(name, target_eps=0.7, **setting)
+    assert has_seven_digits(found)
+    assert accountants.epsilon(name, eps0=found, **setting) <= 0.7
+    assert accountants.epsilon(name, eps0=next_number(found, up=True), **setting) > 0.7
+
+
+@pytest.mark.parametrize("delta", [1e-6, 0])
+@pytest.mark.parametrize("name", UPPER)
+def test_rounds_fit_and_one_more_does_not(name, delta):
+    setting = {**SYSTEM, "eps0": 1.0, "delta": delta}
+    found = calibration.most_rounds(name, target_eps=0.7, **setting)
+    assert type(found) is int
+    assert accountants.epsilon(name, rounds=found, **setting) <= 0.7
+    assert accountants.epsilon(name, rounds=found + 1, **setting) > 0.7
+
+
+@pytest.mark.parametrize("name", UPPER)
+def test_delta_of_an_upper_bound_is_rounded_up(name):
+    setting = {**SYSTEM, "eps0": 1.0, "rounds": 200}
+    eps = 0.9 * accountants.epsilon(name, delta=1e-6, **setting)
+    found = calibration.delta_at(name, eps=eps, **setting)
+    assert 1e-6 < found < 1
+    assert has_seven_digits(found)
+    assert accountants.epsilon(name, delta=found, **setting) <= eps
+    assert accountants.epsilon(name, delta=next_number(found, up=False), **setting) > eps
+
+
+@pytest.mark.parametrize("name", LOWER)
+def test_delta_of_a_lower_bound_is_rounded_down(name):
+    setting = {**SYSTEM, "eps0": 1.0, "rounds": 200}
+    eps = 0.9 * accountants.epsilon(name, delta=1e-6, **setting)
+    found = calibration.delta_at(name, eps=eps, **setting)
+    assert 1e-6 < found < 1
+    assert has_seven_digits(found)
+    assert accountants.epsilon(name, delta=found, **setting) > eps
+    assert accountants.epsilon(name, delta=next_number(found, up=True), **setting) <= eps
+
+
+def test_bounds_on_delta_enclose_it():
+    setting = {**SYSTEM, "eps0": 1.0, "rounds": 200, "eps": 0.15}
+    lower, upper = (calibration.delta_at(name, **setting) for name in ("rr2-lower", "clones-pld"))
+    assert 0 < lower < upper < 1
+
+
+@pytest.mark.parametrize("name", ["girgis2021-upper", "unshuffled-strong", "rr2-lower"])
+@pytest.mark.parametrize("delta", [1e-3, 1e-8, 2.5e-12])
+def test_delta_comes_back(name, delta):
+    setting = {**SYSTEM, "eps0": 1.0, "rounds": 200}
+    eps = accountants.epsilon(name, delta=delta, **setting)
+    assert calibration.delta_at(name, eps=eps, **setting) == pytest.approx(delta, rel=2 * LAST_DIGIT, abs=0)
+
+
+def test_the_eps0_found_allows_the_rounds_asked_for():
+    setting = {**SYSTEM, "delta": 1e-6}
+    eps0 = calibration.largest_eps0("girgis2021-upper", target_eps=1, rounds=1234, **setting)
+    # more may fit, since eps0 cannot be raised at will: Theorem 1 jumps where the number of clones does
+    assert calibration.most_rounds("girgis2021-upper", target_eps=1, eps0=eps0, **setting) >= 1234
+
+
+# --- against closed forms
+
+
+@pytest.mark.parametrize("eps", [1e-3, 0.02, 0.5, 3.0])
+@pytest.mark.parametrize(("kind", "up"), [("upper", True), ("estimate", True), ("lower", False)])
+def test_delta_of_a_closed_form(made_up, eps, kind, up):
+    asked = made_up(gaussian, kind=kind)
+    exact = math.exp(-(eps**2) / (2 * 1000 * 0.01**2))
+    found = calibration.delta_at("made-up", eps=eps, eps0=0.01, rounds=1000, **WHOLE)
+    assert found == pytest.approx(exact, rel=LAST_DIGIT, abs=0)
+    assert (found >= exact) == up
+    assert len(asked) < 45
+
+
+@pytest.mark.parametrize("target", [1e-5, 0.3, 1.0, 70.0])
+def test_eps0_of_a_closed_form(made_up, target):
+    asked = made_up(gaussian)
+    exact = target / math.sqrt(2 * 1000 * math.log(1e6))
+    found = calibration.largest_eps0("made-up", target_eps=target, rounds=1000, delta=1e-6, **WHOLE)
+    assert exact * (1 - LAST_DIGIT) <= found <= exact
+    assert len(asked) < 40
+
+
+@pytest.mark.parametrize("target", [0.9, 1.0, 7.0, 1e4])
+def test_rounds_of_a_closed_form(made_up, target):
+    asked = made_up(gaussian)
+    exact = target**2 / (2 * math.log(1e6) * 0.01**2)
+    found = calibration.most_rounds("made-up", target_eps=target, eps0=0.01, delta=1e-6, **WHOLE)
+    assert found == math.floor(exact)
+    assert len(asked) < 50
+
+
+def test_eps0_that_prints_short_stays_so():
+    # basic composition, exactly: 0.3 / 3 rounds
+    found = calibration.largest_eps0("unshuffled-strong", target_eps=0.3, rounds=3, delta=0, **WHOLE)
+    assert 0.1 - LAST_DIGIT <= found <= 0.1
+    assert accountants.epsilon("unshuffled-strong", rounds=3, delta=0, eps0=found, **WHOLE) <= 0.3
+
+
+# --- accountants that misbehave
+
+
+def test_jumps_are_kept_on_the_safe_side(made_up):
+    made_up(lambda eps0, rounds, delta: math.inf if eps0 > 0.25 or rounds > 77 or delta < 3e-5 else 0.0)
+    setting = {"target_eps": 0.01, "delta": 1e-3, **WHOLE}
+    assert calibration.largest_eps0("made-up", rounds=10, **setting) == 0.25
+    assert calibration.most_rounds("made-up", eps0=0.2, **setting) == 77
+    assert calibration.delta_at("made-up", eps=0.01, eps0=0.2, rounds=10, **WHOLE) == 3e-5
+
+
+def test_noise_is_kept_on_the_safe_side(made_up):
+    def noisy(eps0, rounds, delta):
+        return gaussian(eps0, rounds, delta) * (1 + 1e-4 * math.sin(1e9 * (eps0 + rounds + delta)))
+
+    made_up(noisy)
+    setting = {"rounds": 1000, "delta": 1e-6, **WHOLE}
+    for target in (0.1, 0.2, 0.3, 0.5):
+        eps0 = calibration.largest_eps0("made-up", target_eps=target, **setting)
+        assert accountants.epsilon("made-up", eps0=eps0, **setting) <= target
+        assert gaussian(eps0, 1000, 1e-6) == pytest.approx(target, rel=2e-4)
+
+
+def test_nan_counts_as_too_much(made_up):
+    made_up(lambda eps0, rounds, delta: math.nan if eps0 > 0.25 else 0.0)
+    assert calibration.largest_eps0("made-up", target_eps=1, rounds=100, delta=1e-3, **WHOLE) == 0.25
+
+
+# --- ends of the ranges
+
+
+@pytest.mark.parametrize("name", ["clones-pld", "girgis2021-upper", "rr2-lower"])
+def test_pure_dp_needs_no_delta(name):
+    setting = {**SYSTEM, "eps0": 1.0, "rounds": 5}
+    pure = accountants.epsilon(name, delta=0, **setting)
+    assert calibration.delta_at(name, eps=pure, **setting) == 0
+    assert calibration.delta_at(name, eps=2 * pure, **setting) == 0
+    assert calibration.delta_at(name, eps=0, eps0=0, rounds=5, **SYSTEM) == 0
+    assert calibration.delta_at(name, eps=0, eps0=1, rounds=0, **SYSTEM) == 0
+
+
+def test_delta_where_nothing_is_certified(made_up):
+    made_up(lambda eps0, rounds, delta: math.inf)
+    assert calibration.delta_at("made-up", eps=0.5, eps0=1, rounds=1, **WHOLE) == 1
+
+
+def test_delta_where_all_is_certified(made_up):
+    made_up(lambda eps0, rounds, delta: 0.0)
+    assert calibration.delta_at("made-up", eps=0.5, eps0=1, rounds=1, **WHOLE) == 1e-300
+
+
+def test_lower_bound_that_excludes_nothing(made_up):
+    made_up(lambda eps0, rounds, delta: 0.0, kind="lower")
+    assert calibration.delta_at("made-up", eps=0.5, eps0=1, rounds=1, **WHOLE) == 0
+
+
+def test_lower_bound_that_excludes_all(made_up):
+    made_up(lambda eps0, rounds, delta: 1.0, kind="lower")
+    assert calibration.delta_at("made-up", eps=0.5, eps0=1, rounds=1, **WHOLE) == 0.9999999
+
+
+def test_delta_at_epsilon_zero():
+    # one report of two-symbol randomised response: delta(0) is its total variation, tanh(eps0 / 2)
+    setting = {"eps": 0, "n": 1, "k": 1, "eps0": 1.0, "rounds": 1}
+    found = calibration.delta_at("unshuffled-strong", **setting)
+    assert found == pytest.approx(math.tanh(0.5), rel=LAST_DIGIT, abs=0)
+    assert found >= math.tanh(0.5)
+
+
+# --- errors
+
+CALIBRATE = {"target_eps": 1.0, "delta": 1e-6, **SYSTEM}
+
+
+@pytest.mark.parametrize("name", LOWER)
+def test_a_budget_is_kept_by_upper_bounds_only(name):
+    with pytest.raises(ValueError, match=f"must be an upper bound .*'{name}' .lower.*girgis2021-upper"):
+        calibration.largest_eps0(name, rounds=10, **CALIBRATE)
+    with pytest.raises(ValueError, match="must be an upper bound"):
+        calibration.most_rounds(name, eps0=1, **CALIBRATE)
+
+
+def test_estimates_keep_no_budget(made_up):
+    made_up(gaussian, kind="estimate")
+    with pytest.raises(ValueError, match=r"must be an upper bound .*'made-up' \(estimate\)"):
+        calibration.largest_eps0("made-up", rounds=10, **CALIBRATE)
+
+
+def test_not_even_one_round():
+    with pytest.raises(
+        ValueError, match=r"one round at n=1, k=1, eps0=3 already costs 3\.000001 by girgis2021-upper; raise"
+    ):
+        calibration.most_rounds("girgis2021-upper", target_eps=1, delta=1e-6, n=1, k=1, eps0=3)
+
+
+def test_not_even_the_smallest_eps0(made_up, monkeypatch):
+    # pure DP always fits in the end, so the search is stopped before
+    made_up(lambda eps0, rounds, delta: math.inf)
+    monkeypatch.setattr(calibration, "_SMALLEST_EXPONENT", -3)
+    with pytest.raises(ValueError, match=r"even eps0=0\.001 exceeds it; raise target_eps"):
+        calibration.largest_eps0("made-up", target_eps=1e-9, rounds=10, delta=1e-6, **WHOLE)
+
+
+def test_no_largest(made_up):
+    made_up(lambda eps0, rounds, delta: 0.0)
+    with pytest.raises(ValueError, match=r"met by every eps0 up to 100000, so there is no largest; lower"):
+        calibration.largest_eps0("made-up", rounds=10, **CALIBRATE)
+    with pytest.raises(ValueError, match=r"met by every number of rounds up to 1e\+15, .*; lower"):
+        calibration.most_rounds("made-up", eps0=0, **CALIBRATE)
+
+
+FUNCTIONS = {
+    "delta_at": (calibration.delta_at, {"eps": 1.0, "eps0": 1.0, "rounds": 10, **SYSTEM}),
+    "largest_eps0": (calibration.largest_eps0, {"rounds": 10, **CALIBRATE}),
+    "most_rounds": (calibration.most_rounds, {"eps0": 1.0, **CALIBRATE}),
+}
+NOT_NUMBERS = ["1", None, True, math.nan, math.inf]
+BAD = {
+    "n": [0, 99, 1.5, *NOT_NUMBERS],  # 99: fewer than k
+    "k": [0, 10001, 1.5, *NOT_NUMBERS],
+    "eps": [-0.1, *NOT_NUMBERS],
+    "target_eps": [0, -0.1, *NOT_NUMBERS],
+    "eps0": [-0.1, *NOT_NUMBERS],
+    "rounds": [-1, 1.5, *NOT_NUMBERS, [1, 2]],
+    "delta": [-1e-9, 1, 2, *NOT_NUMBERS],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "value"),
+    [
+        (name, argument, value)
+        for name, (_, accepted) in FUNCTIONS.items()
+        for argument in accepted
+        for value in BAD[argument]
+    ],
+)
+def test_bad_arguments_are_named(name, argument, value):
+    function, accepted = FUNCTIONS[name]
+    with pytest.raises(ValueError, match=r"^(n|k|eps|target_eps|eps0|rounds|delta) must ") as caught:
+        function("girgis2021-upper", **{**accepted, argument: value})
+    message = str(caught.value)
+    assert argument in message
+    assert "\n" not in message
+
+
+def test_calibration_for_no_rounds_is_refused():
+    with pytest.raises(ValueError, match="rounds must be a whole number >= 1"):
+        calibration.largest_eps0("girgis2021-upper", rounds=0, **CALIBRATE)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_unknown_accountants_are_refused(name):
+    function, accepted = FUNCTIONS[name]
+    with pytest.raises(ValueError, match="unknown accountant 'girgis2021-uper': did you mean"):
+        function("girgis2021-uper", **accepted)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_numbers_are_keyword_only_and_directions_documented(name):
+    function, _ = FUNCTIONS[name]
+    _, *others = inspect.signature(function).parameters.values()
+    kinds = {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+    assert {parameter.kind for parameter in others} <= kinds
+    for part in ("Args:", "Returns:", "Raises:", "exceed"):
+        assert part in function.__doc__

@@ -1,0 +1,146 @@
+"""What an accountant is for: asked about another system, it refuses."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from shuffledp import accountants, profiles
+from shuffledp.accountants import systems
+from shuffledp.accountants.curves import sweep
+
+KRR = {"n": 300, "categories": 4, "gamma": 0.25}
+MAIN = {"n": 300, "k": 300, "eps0": math.log(13)}
+TARGET = {"rounds": 4, "delta": 1e-6}
+
+
+def test_the_main_system_comes_first():
+    first = systems.systems()[0]
+    assert (first.protocol, first.mechanism) == systems.MAIN
+    assert systems.variables()[:3] == ["n", "k", "eps0"]
+    assert systems.variables()[-3:] == ["rounds", "delta", "epsilon"]
+
+
+@pytest.mark.parametrize("system", systems.systems(), ids=lambda system: system.mechanism)
+def test_every_system_has_accountants_and_a_default_among_them(system):
+    names = accountants.names("upper", protocol=system.protocol, mechanism=system.mechanism)
+    assert system.default in names
+
+
+def test_a_bound_for_one_system_is_not_applied_to_another():
+    with pytest.raises(
+        ValueError,
+        match=r"accountant 'clones-pld' is for subsampled-shuffle with ldp: .*set by n, k, eps0.*got n, cat",
+    ):
+        accountants.epsilon("clones-pld", **KRR, **TARGET)
+    with pytest.raises(ValueError, match=r"accountant 'krr-weak' is for .*k-ary randomised responses"):
+        accountants.epsilon("krr-weak", **MAIN, **TARGET)
+    with pytest.raises(ValueError, match="got nothing"):
+        accountants.epsilon("clones-pld", **TARGET)
+
+
+def test_unknown_systems_are_refused():
+    with pytest.raises(ValueError, match=r"protocol must be one of subsampled-shuffle, .*, got 'gossip'"):
+        accountants.names(protocol="gossip")
+    with pytest.raises(ValueError, match=r"mechanism must be one of gaussian for .*-check-in, got 'ldp'"):
+        accountants.names(protocol="distributed-check-in")
+    with pytest.raises(ValueError, match="shuffle with krr is known already"):
+        systems.enter(systems.get("shuffle", "krr"))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"n": 0}, "n must be a whole number >= 1"),
+        ({"categories": 1}, "categories must be a whole number >= 2"),
+        ({"gamma": 1}, r"gamma must lie in \(0, 1\)"),
+        ({"gamma": math.nan}, r"gamma must lie in \(0, 1\)"),
+    ],
+)
+def test_variables_out_of_range(change, says):
+    with pytest.raises(ValueError, match=says):
+        accountants.epsilon("krr-weak", **{**KRR, **change}, **TARGET)
+
+
+# --- k-ary randomised response
+
+
+def of_krr():
+    return accountants.names(protocol="shuffle", mechanism="krr")
+
+
+@pytest.mark.parametrize("name", of_krr())
+def test_krr_is_within_its_pure_dp_and_monotone(name):
+    rounds = [0, 1, 2, 5, 20]
+    epsilon = accountants.epsilon(name, **KRR, rounds=rounds, delta=1e-6)
+    assert epsilon[0] == 0
+    assert (epsilon[1:] > epsilon[:-1]).all()
+    pure = accountants.epsilon(name, **KRR, rounds=rounds, delta=0)
+    assert pure == pytest.approx([count * math.log(13) for count in rounds], rel=1e-12)
+    assert (epsilon[1:] < pure[1:]).all()
+    looser = [accountants.epsilon(name, **KRR, rounds=4, delta=delta) for delta in (1e-3, 1e-6, 1e-9)]
+    assert looser == sorted(looser)
+
+
+@pytest.mark.parametrize("adversary", ["strong", "weak"])
+def test_one_round_of_krr_is_its_profile(adversary):
+    epsilon = accountants.epsilon(f"krr-{adversary}", **KRR, rounds=1, delta=1e-5)
+    exact = profiles.krr(epsilon, **KRR, adversary=adversary)
+    # connecting the dots costs some of delta
+    assert 0.99e-5 < exact <= 1e-5
+
+
+@pytest.mark.parametrize("adversary", ["strong", "weak"])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_tail_form_is_above_the_divergence(adversary, rounds):
+    setting = {**KRR, "rounds": rounds, "delta": 1e-5}
+    tail, divergence = (
+        accountants.epsilon(name, **setting) for name in (f"krr-{adversary}-tail", f"krr-{adversary}")
+    )
+    assert tail > 1.02 * divergence
+    if rounds == 1:
+        slightly_less = profiles.krr(0.999 * tail, **KRR, adversary=adversary, divergence="tail")
+        assert profiles.krr(tail * 1.001, **KRR, adversary=adversary, divergence="tail") <= 1e-5
+        assert slightly_less > 0.9e-5
+
+
+def test_the_clones_of_krr_are_those_of_its_eps0():
+    clones = accountants.epsilon("krr-clones", **KRR, **TARGET)
+    assert clones == pytest.approx(accountants.epsilon("clones-pld", **MAIN, **TARGET), rel=1e-12)
+
+
+# Computed to five digits by an independent script: n = 1000, four categories, gamma = 0.25.
+KNOWN = {
+    "krr-strong": {(1, 1e-4): 0.54733, (1, 1e-7): 0.89030, (16, 1e-4): 2.58666, (16, 1e-7): 3.72249},
+    "krr-weak": {(1, 1e-4): 0.38906, (1, 1e-7): 0.62889, (16, 1e-4): 1.84767, (16, 1e-7): 2.70124},
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_values_of_krr(name):
+    for (rounds, delta), value in KNOWN[name].items():
+        found = accountants.epsilon(name, n=1000, categories=4, gamma=0.25, rounds=rounds, delta=delta)
+        assert value * (1 - 1e-5) < found < value * 1.0005
+
+
+# --- along epsilon
+
+
+def test_a_curve_along_epsilon_gives_delta():
+    entry = accountants.get("clones-pld")
+    fixed = {"n": 1000, "k": 100, "eps0": 2.0, "rounds": 50}
+    table = sweep(entry, variable="epsilon", values=[0.1, 0.3, 0.6], fixed=fixed)
+    assert list(table)[:5] == ["n", "k", "eps0", "rounds", "epsilon"]
+    assert (table["delta"][1:] < table["delta"][:-1]).all()
+    for eps, delta in zip(table["epsilon"], table["delta"], strict=True):
+        assert entry.epsilon(**fixed, delta=delta) <= eps < entry.epsilon(**fixed, delta=delta * (1 - 1e-6))
+
+
+def test_a_curve_along_epsilon_ends_at_delta_zero():
+    fixed = {"n": 10, "k": 5, "eps0": 0.5, "rounds": 2}
+    table = sweep(accountants.get("clones-pld"), variable="epsilon", values=[0.1, 5.0], fixed=fixed)
+    assert table["delta"][1] == 0
+    assert math.isnan(table["delta_error"][1])
+    with pytest.raises(ValueError, match="variable and fixed must name each of n, k, eps0, rounds, epsilon"):
+        sweep(accountants.get("clones-pld"), variable="epsilon", values=[1.0], fixed={**fixed, "delta": 0.1})

@@ -1,0 +1,229 @@
+"""Captions are made from the resolved configuration, so that they cannot disagree with what is drawn."""
+
+import copy
+
+import docutils.core
+import docutils.utils
+import jinja2
+import pytest
+import yaml
+
+from shuffledp import accountants
+from shuffledp.accountants.systems import answer
+from shuffledp.convergence import girgis2021_convergence, step_size
+from shuffledp.randomizers import constants
+from shuffledp.records import files, tables
+from shuffledp.reproduction import config
+from shuffledp.reproduction.figures import products
+from shuffledp.reproduction.figures.captions import render_caption, render_gallery, short
+
+SHORT = [
+    (0, "0"),
+    (1, "1"),
+    (0.5, "0.5"),
+    (2.0, "2"),
+    (100.0, "100"),
+    (1000.0, "1000"),
+    (1259.0, "1259"),
+    (1e4, "1e4"),
+    (1e5, "1e5"),
+    (2.5e6, "2.5e6"),
+    (1e-2, "0.01"),
+    (1e-3, "1e-3"),
+    (1e-8, "1e-8"),
+    (1.5e-12, "1.5e-12"),
+    (-1e5, "-1e5"),
+    (-0.25, "-0.25"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), SHORT)
+def test_numbers_are_written_as_people_do(value, text):
+    assert short(value) == text
+    assert float(short(value)) == value
+
+
+@pytest.fixture
+def template(root):
+    return root / "workflow/report/bounds.rst"
+
+
+def caption_of(template, figure):
+    return render_caption(template, {"caption": products.caption(figure)})
+
+
+def document_of(text):
+    """Parse reStructuredText; anything that its author should be warned of is an error."""
+    return docutils.core.publish_doctree(
+        text, settings_overrides={"halt_level": docutils.utils.Reporter.WARNING_LEVEL, "report_level": 5}
+    )
+
+
+def test_a_caption_says_what_is_drawn(template, shipped_figure):
+    text = caption_of(template, shipped_figure)
+    assert "{{" not in text
+    assert "{%" not in text
+    assert shipped_figure.settings["shows"] in text
+    for choice in shipped_figure.settings["choices"]:
+        assert choice in text
+    for curve in shipped_figure.curves:
+        start = (f"- Panel {curve.panel}: ", f"- Panel {curve.panel}, ")
+        line = next(line for line in text.split("\n") if line.startswith(start))
+        first, last = short(curve.values[0]), short(curve.values[-1])
+        points = f"{len(curve.values)} points from {first} to {last}"
+        assert f"{answer(curve.variable)} against {curve.variable}, {points}" in line
+        for name, value in curve.fixed:
+            assert f"{name} = {short(value)}" in line
+    for curve in shipped_figure.drawn:
+        entry = curve.entry
+        line = next(line for line in text.split("\n") if f"``{entry.name}``" in line)
+        kind = entry.kind if entry.kind == "estimate" else f"{entry.kind} bound"
+        for words in (f", {kind};", entry.citation, entry.theorem, entry.note):
+            assert words in line
+    undrawn = {curve.accountant for curve in shipped_figure.curves} - {
+        curve.accountant for curve in shipped_figure.drawn
+    }
+    for name in undrawn:
+        assert f"``{name}``" not in text
+
+
+def test_a_caption_follows_the_configuration(template, root):
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    changed = copy.deepcopy(raw)
+    figure = changed["bounds"]["girgis2021"]["fig2"]
+    figure["panels"]["a"].update(eps0=0.75)
+    figure["delta"] = "1e-7"
+    changed["styles"]["girgis2021-upper"] = {"color": "#000000", "line": "solid", "label": "our bound"}
+    before, after = (
+        caption_of(template, config.resolve(version).figure("girgis2021", "fig2"))
+        for version in (raw, changed)
+    )
+    assert "eps0 = 2, delta = 1e-8" in before
+    assert "eps0 = 0.75, delta = 1e-7" in after
+    assert "1e-8" not in after.partition("Choices made here")[0]
+    assert "- our bound (``girgis2021-upper``" in after
+
+
+def test_captions_without_choices_claim_none(template, shipped):
+    about = products.caption(shipped.bounds[0])
+    text = render_caption(template, {"caption": {**about, "choices": []}})
+    assert "Choices made here" in caption_of(template, shipped.bounds[0])
+    assert "Choices made here" not in text
+
+
+@pytest.mark.parametrize(
+    "placeholder", ["{{ snakemake.params.caption.pannels }}", "{{ snakemake.params.captoin }}"]
+)
+def test_a_misspelt_placeholder_is_an_error(tmp_path, shipped, placeholder):
+    template = tmp_path / "caption.rst"
+    template.write_text(f"Words. {placeholder}\n")
+    with pytest.raises(jinja2.UndefinedError, match=r"pannels|captoin"):
+        render_caption(template, {"caption": products.caption(shipped.bounds[0])})
+
+
+def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, root, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (figure,) = shipped.convergence
+    for seed, run in enumerate(shipped.trainings(figure.experiment)):
+        device = {"name": "CPU" if seed else "a large GPU"}
+        files.write_json(run.record, {"environment": {"device": device}})
+    about = products.convergence_caption(shipped, figure)
+    text = render_caption(root / "workflow/report/convergence.rst", {"caption": about})
+    for words in (
+        *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "4000 rounds"),
+        *("n = 1.1e4", "eps0 = 2", "delta = 1e-5", "d = 785", "L = 16", "D = 2", "mu = 0.01"),
+        *("trained on a large GPU and CPU.", "l2_hemisphere", *figure.settings["choices"]),
+    ):
+        assert words in text
+    assert document_of(text).astext()
+
+
+def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
+    (figure,) = shipped.simulation
+    text = render_caption(
+        root / "workflow/report/simulation.rst", {"caption": products.simulation_caption(figure)}
+    )
+    words = ("n = 1, 2, 3, 4, 5, 6, 7;", "sigma = 2.", "from 5e7 points each", "L = 14", "seed 0")
+    for part in (*words, "for these two data sets", *figure.settings["choices"]):
+        assert part in text
+    assert document_of(text).astext()
+    pair = accountants.get("shuffled-gaussian-pair")
+    assert pair.kind == "lower"
+    for said in (text, pair.note, *(one.settings["shows"] for one in shipped.bounds)):
+        assert "guarantee" not in said.replace("no guarantee", "")
+
+
+@pytest.mark.usefixtures("in_root")
+def test_tracked_gallery_is_current(root, shipped):
+    product = products.gallery(shipped, root / "workflow/report")
+    page = (root / product.outputs[0]).read_text(encoding="utf-8")
+    assert page == render_gallery(product.parameters["entries"])
+    assert product.is_current()
+
+
+@pytest.mark.usefixtures("in_root")
+def test_gallery_is_a_page_with_every_figure(root, shipped):
+    drawn = [*shipped.bounds, *shipped.quantities, *shipped.trained]
+    drawn += [*shipped.converged, *shipped.simulation, *shipped.progressed]
+    page = root / shipped.figures / "README.rst"
+    document = document_of(page.read_text(encoding="utf-8"))
+    pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]
+    assert pictures == [f"{figure.paper}/{figure.name}.png" for figure in drawn]
+    for picture in pictures:
+        assert (page.parent / picture).is_file()
+    titles = [node.astext() for node in document.findall(lambda node: node.tagname == "title")]
+    assert titles == ["Figures", *(f"{figure.paper}, {figure.name}" for figure in drawn)]
+
+
+def test_caption_of_the_claims_is_a_page(root):
+    assert document_of((root / "workflow/report/claims.rst").read_text(encoding="utf-8")).astext()
+
+
+# What the captions say in words of the curves, checked on the curves
+
+
+@pytest.fixture
+def amplified(root):
+    def read(figure, panel):
+        table = tables.read_table(root / f"results/girgis2021/{figure}/{panel}/feldman2021-strong.csv")
+        return table["amplified"] == 1, table
+
+    return read
+
+
+@pytest.mark.parametrize("panel", ["a", "c"])
+def test_figure_2_says_where_the_closed_form_fails(amplified, panel):
+    assert not amplified("fig2", panel)[0].any()
+    assert amplified("fig2", "b")[0].all()
+
+
+@pytest.mark.parametrize("panel", ["a", "b", "c"])
+def test_figure_5_says_that_shuffling_is_not_shown_to_amplify(amplified, panel):
+    assert not amplified("fig5", panel)[0].any()
+
+
+def test_figure_4_says_up_to_where_the_closed_form_holds(amplified):
+    holds, table = amplified("fig4", "a")
+    last = table.loc[holds, "rounds"].max()
+    first_without = table.loc[~holds, "rounds"].min()
+    assert last < first_without, "it holds up to a point and fails from there on"
+    assert last / 1.3 < 2e4 < first_without * 1.3
+
+
+def test_what_the_caption_of_theorem3_says(root, shipped):
+    (figure,) = shipped.convergence
+    experiment = figure.experiment
+    if not figure.experiment.is_trained(str(root / shipped.results)):
+        pytest.skip("not trained")
+    read = [tables.read_table(root / path) for path in experiment.runs(shipped.results)]
+    asked = products.convergence(shipped, figure).parameters["theorem"]
+    bound = girgis2021_convergence(read[0]["round"].to_numpy(), **asked).excess_risk
+    largest = experiment.clip_norm * experiment.diameter
+    assert (bound > largest).all(), "the bound lies above L D"
+    for table in read:
+        assert table["round"].iloc[-1] == experiment.rounds
+        assert (table["excess_risk"] >= 0).all()
+        assert (table["excess_risk"] < bound / 100).all(), "by a wide margin"
+    setting = {"dimension": experiment.dimension, "eps0": experiment.eps0}
+    own = constants.hemisphere_scale(**setting) ** 2
+    assert step_size.local_variance(lipschitz=1, norm=2, **setting) / own == pytest.approx(9, rel=0.05)

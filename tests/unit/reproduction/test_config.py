@@ -1,0 +1,720 @@
+"""The configuration: what is shipped resolves, and a mistake is one ValueError that says where and what."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+import yaml
+
+from shuffledp import limits
+from shuffledp.reproduction import config, schema
+
+BASE = """\
+paths: {results: results, figures: figures, readme: README.md}
+styles:
+  girgis2021-upper: {color: "#0072b2", line: solid}
+  feldman2021-strong:
+    color: "#c0509e"
+    line: dotted
+    label: clones
+bounds:
+  paper:
+    fig1:
+      shows: What it shows.
+      delta: 1e-8
+      curves: [girgis2021-upper, feldman2021-strong]
+      undrawn: [girgis2021-lower]
+      panels:
+        a:
+          x: {variable: rounds, from: 10, to: 1e5, points: 5}
+          n: 1e6
+          k: 1e3
+          eps0: 2
+        b:
+          x:
+            variable: n
+            from: 1e4
+            to: 1e6
+            points: 3
+          k: 100
+          eps0: 0.5
+          rounds: 1e3
+          delta: 1e-6
+          undrawn: [feldman2021-advanced-noamp]
+"""
+PANEL_A, PANEL_B = "bounds.paper.fig1.panels.a", "bounds.paper.fig1.panels.b"
+# one panel in which everything but the x axis is fixed, to vary each variable in turn
+FIXED = {"n": 1e6, "k": 1e3, "eps0": 1, "rounds": 100, "delta": 1e-6}
+RANGES = {
+    "n": (1e4, 1e6),
+    "k": (10, 100),
+    "eps0": (0.1, 2),
+    "rounds": (10, 100),
+    "delta": (1e-9, 1e-3),
+    "epsilon": (0.1, 1),
+    "categories": (2, 8),
+}
+
+
+def edited(old, new, text=BASE):
+    assert text.count(old) == 1, f"{old!r} must name one place"
+    return text.replace(old, new)
+
+
+def line_of(words, text):
+    """Return the number of the first line with ``words``."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if words in line)
+
+
+def line_of_edit(old, new):
+    """Return the number of the first line in which two texts differ."""
+    pairs = zip(old.splitlines(), new.splitlines(), strict=False)
+    return next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads one file a text, each laid over those before; they are called 0.yaml, 1.yaml, ..."""
+
+    def load_texts(*texts):
+        paths = [tmp_path / f"{number}.yaml" for number in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        return config.load(paths)
+
+    return load_texts
+
+
+@pytest.fixture
+def refusal(load):
+    def message(*texts):
+        with pytest.raises(ValueError) as caught:  # noqa: PT011  # the callers look at the message
+            load(*texts)
+        assert "Traceback" not in str(caught.value)
+        return str(caught.value)
+
+    return message
+
+
+def varying(variable, **changes):
+    """Return a raw configuration whose one panel varies ``variable``; a change of None drops the key."""
+    raw = copy.deepcopy(yaml.safe_load(BASE))
+    figure = raw["bounds"]["paper"]["fig1"]
+    del figure["delta"]
+    first, last = RANGES[variable]
+    panel = {**FIXED, "x": {"variable": variable, "from": first, "to": last, "points": 4}}
+    panel.pop(variable, None)
+    panel.update(changes)
+    figure["panels"] = {"a": {key: value for key, value in panel.items() if value is not None}}
+    return raw
+
+
+# What is shipped, and how it resolves
+
+
+@pytest.mark.parametrize("files", [["config.yaml"], ["config.yaml", "smoke.yaml"]], ids=" ".join)
+def test_shipped_configurations_resolve(root, files):
+    settings = config.load([root / "config" / name for name in files])
+    assert [(figure.paper, figure.name) for figure in settings.bounds] == [
+        *(("girgis2021", name) for name in ("fig2", "fig4", "fig5")),
+        *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
+        *(("balle2020", name) for name in ("fig1", "fig2")),
+        *(("liew2022", name) for name in ("accounting", "distributed")),
+        *(("beyond", name) for name in ("gap", "randomizers", "windows", "shuffled_gaussian")),
+    ]
+    assert [(figure.paper, figure.name) for figure in settings.quantities] == [
+        ("balle2020", name) for name in ("fig3", "fig4", "loads")
+    ]
+    for curve in settings.curves:
+        fixed = dict(curve.fixed)
+        system = curve.entry.system
+        assert {*fixed, curve.variable} == set(system.curve_variables(curve.variable))
+        if curve.variable in ("rounds", "n"):
+            small = curve.paper in ("koskela2022", "liew2022") or fixed.get("n") == 6e4
+            of_others = curve.paper == "balle2020" or curve.figure in ("shuffled_gaussian", "windows")
+            assert fixed["delta"] == (1e-6 if of_others else 1e-5 if small else 1e-8)
+            assert all(value == round(value) for value in curve.values), "T and n are whole numbers"
+    curve = next(
+        curve for curve in settings.curves if curve.stem("r") == "r/girgis2021/fig2/a/girgis2021-upper"
+    )
+    assert dict(curve.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-8}
+    assert (curve.variable, curve.values[0], curve.values[-1]) == ("rounds", 10, 1e5)
+
+
+def test_monte_carlo_is_that_of_the_paper(shipped):
+    (figure,) = shipped.simulation
+    assert (figure.paper, figure.name) == ("koskela2022", "fig5")
+    assert [panel.n for panel in figure.panels] == [1, 2, 3, 4, 5, 6, 7]
+    assert {(panel.sigma, panel.points) for panel in figure.panels} == {(2.0, 50_000_000)}
+    assert shipped.simulation_figure("koskela2022", "fig5") is figure
+    assert figure.panels[6].stem("r") == "r/koskela2022/fig5/n7/monte-carlo"
+
+
+def test_epsilon_of_monte_carlo_must_increase(root, refusal):
+    shipped = (root / "config/config.yaml").read_text(encoding="utf-8")
+    message = refusal(shipped, "simulation: {koskela2022: {fig5: {epsilon: {from: 1, to: 0.1}}}}")
+    assert "epsilon.from must be less than epsilon.to, got 1 and 0.1" in message
+    assert "1.yaml line 1" in message
+
+
+def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
+    smoke = config.load([root / "config/config.yaml", root / "config/smoke.yaml"])
+    assert [curve.stem("") for curve in smoke.curves] == [curve.stem("") for curve in shipped.curves]
+    assert max(len(curve.values) for curve in smoke.curves) == 3
+    quantities = [
+        [curve.stem("") for figure in settings.quantities for curve in figure.curves]
+        for settings in (smoke, shipped)
+    ]
+    assert quantities[0] == quantities[1]
+    assert smoke.results != shipped.results
+    assert smoke.figures != shipped.figures
+    assert smoke.readme.startswith(f"{smoke.results}/"), "the README that is tracked stays as it is"
+
+
+def test_yaml_numbers_with_exponents_are_numbers(load):
+    for text in ("1e-8", "1E-8", "1.0e-08", "0.00000001", ".1e-7", "1.e-8", "+1e-8"):
+        settings = load(edited("delta: 1e-8", f"delta: {text}"))
+        assert dict(settings.curves[0].fixed)["delta"] == pytest.approx(1e-8, rel=1e-15, abs=0), text
+    settings = load(BASE)
+    assert settings.curves[0].values[-1] == 1e5
+    for value in dict(settings.curves[0].fixed).values():
+        assert type(value) is float
+
+
+def test_points_are_spaced_in_ratio_and_end_where_they_should():
+    raw = varying("eps0")
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": 0.1, "to": 0.3, "points": 7})
+    values = np.array(config.resolve(raw).curves[0].values)
+    assert (values[0], values[-1], values.size) == (0.1, 0.3, 7)
+    np.testing.assert_allclose(values[1:] / values[:-1], 3 ** (1 / 6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("variable", ["n", "k", "rounds"])
+def test_points_of_counts_are_whole_and_named_once(variable):
+    raw = varying(variable, **({"k": 1} if variable == "n" else {}))
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": 1, "to": 10, "points": 30})
+    assert config.resolve(raw).curves[0].values == tuple(map(float, range(1, 11)))
+
+
+def test_curves_are_those_named_and_only_the_named_are_drawn(load):
+    figure = load(BASE).figure("paper", "fig1")
+    by_panel = {
+        name: [(curve.accountant, curve.drawn) for curve in figure.curves if curve.panel == name]
+        for name in "ab"
+    }
+    drawn = [("girgis2021-upper", True), ("feldman2021-strong", True)]
+    assert by_panel["a"] == [*drawn, ("girgis2021-lower", False)]
+    assert by_panel["b"] == [*drawn, ("girgis2021-lower", False), ("feldman2021-advanced-noamp", False)]
+    assert [curve.drawn for curve in figure.drawn] == [True] * 4
+
+
+def test_defaults_are_filled_in(load):
+    figure = load(BASE).figure("paper", "fig1")
+    fixed = {curve.panel: dict(curve.fixed) for curve in figure.curves}
+    assert fixed["a"]["delta"] == 1e-8, "of the figure"
+    assert fixed["b"]["delta"] == 1e-6, "the panel's own"
+    assert figure.settings["choices"] == []
+    labels = {name: style["label"] for name, style in figure.settings["styles"].items()}
+    assert labels["feldman2021-strong"] == "clones"
+    assert labels["girgis2021-upper"].startswith("Theorem 1"), "of the registry"
+
+
+def test_later_files_are_laid_over_earlier_ones(load):
+    overlay = (
+        "bounds: {paper: {fig1: {delta: 1e-5, curves: [girgis2021-upper], panels: {a: {x: {points: 2}}}}}}"
+    )
+    figure = load(BASE, overlay).figure("paper", "fig1")
+    assert {curve.accountant for curve in figure.drawn} == {"girgis2021-upper"}, "lists are replaced"
+    first = figure.curves[0]
+    assert first.values == (10.0, 1e5)
+    assert dict(first.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-5}
+
+
+def test_an_unknown_figure_is_named(load):
+    settings = load(BASE)
+    with pytest.raises(ValueError, match="no figure 'fig9' of 'paper'"):
+        settings.figure("paper", "fig9")
+
+
+def test_resolving_leaves_its_argument_alone():
+    raw = yaml.safe_load(BASE)
+    before = copy.deepcopy(raw)
+    config.resolve(raw)
+    assert raw == before
+
+
+def test_the_product_of_a_curve_holds_all_that_decides_it(load):
+    curve = load(BASE).curves[0]
+    product = curve.product("results")
+    assert product.record == "results/paper/fig1/a/girgis2021-upper.json"
+    assert product.outputs == ("results/paper/fig1/a/girgis2021-upper.csv",)
+    assert product.parameters["variable"] == "rounds"
+    assert product.parameters["values"] == list(curve.values)
+    assert product.parameters["fixed"] == dict(curve.fixed)
+    assert product.parameters["accountant"]["name"] == "girgis2021-upper"
+    assert "color" not in repr(product.parameters), "looks recompute nothing"
+
+
+# Mistakes: the edit that makes one, the key that the message names, what it says. The line that it names is
+# that of the edit, unless a fourth entry gives other words to find it by.
+
+X = "x: {variable: rounds, from: 10, to: 1e5, points: 5}"
+MISTAKES = {
+    "misspelt key of a panel": ("eps0: 0.5", "epsO: 0.5", f"{PANEL_B}.epsO", "did you mean 'eps0'"),
+    "misspelt key of x": ("points: 3", "pionts: 3", f"{PANEL_B}.x.pionts", "did you mean 'points'"),
+    "misspelt key of a figure": (
+        "undrawn: [girgis2021-lower]",
+        "undrwan: [girgis2021-lower]",
+        "bounds.paper.fig1.undrwan",
+        "did you mean 'undrawn'",
+    ),
+    "misspelt key of a style": (
+        'color: "#c0509e"',
+        'colour: "#c0509e"',
+        "styles.feldman2021-strong.colour",
+        "did you mean 'color'",
+    ),
+    "misspelt key at the top": ("bounds:", "bound:", "bound", "did you mean 'bounds'"),
+    "key like no other": ("rounds: 1e3", "zzz: 1e3", f"{PANEL_B}.zzz", "known are title, x, n"),
+    "n of a word": ("n: 1e6", "n: many", f"{PANEL_A}.n", "'many' is not of type 'integer'"),
+    "n not whole": ("n: 1e6", "n: 10.5", f"{PANEL_A}.n", "10.5 is not of type 'integer'"),
+    "n of true": ("n: 1e6", "n: true", f"{PANEL_A}.n", "True is not of type 'integer'"),
+    "n of nothing": ("n: 1e6", "n:", f"{PANEL_A}.n", "None is not of type 'integer'"),
+    "k of 0": ("k: 1e3", "k: 0", f"{PANEL_A}.k", "0 is less than the minimum of 1"),
+    "negative T": ("rounds: 1e3", "rounds: -1", f"{PANEL_B}.rounds", "-1 is less than the minimum of 0"),
+    "negative eps0": ("eps0: 2", "eps0: -2", f"{PANEL_A}.eps0", "-2 is less than the minimum of 0"),
+    "eps0 of nan": ("eps0: 2", "eps0: .nan", f"{PANEL_A}.eps0", "nan"),
+    "eps0 of infinity": ("eps0: 2", "eps0: .inf", f"{PANEL_A}.eps0", "inf"),
+    "delta of 2": ("delta: 1e-6", "delta: 2", f"{PANEL_B}.delta", "maximum of 1"),
+    "delta of 1": ("delta: 1e-6", "delta: 1", f"{PANEL_B}.delta", "maximum of 1"),
+    "delta of 0": ("delta: 1e-6", "delta: 0", f"{PANEL_B}.delta", "minimum of 0"),
+    "negative delta": ("delta: 1e-6", "delta: -1e-6", f"{PANEL_B}.delta", "minimum of 0"),
+    "delta of nan": ("delta: 1e-6", "delta: .nan", f"{PANEL_B}.delta", "nan"),
+    "delta of infinity": ("delta: 1e-6", "delta: .inf", f"{PANEL_B}.delta", "inf"),
+    "delta of a figure": ("delta: 1e-8", "delta: 1.5", "bounds.paper.fig1.delta", "maximum of 1"),
+    "k above n": ("k: 1e3", "k: 1e7", f"{PANEL_A}.k", "k must be at most n"),
+    "k above the least n": ("k: 100", "k: 20000", f"{PANEL_B}.k", "n from 10000"),
+    "x backwards": ("from: 1e4", "from: 1e7", f"{PANEL_B}.x.from", "x.from must be less than x.to"),
+    "points without end": (
+        "points: 3",
+        "points: 1e9",
+        f"{PANEL_B}.x.points",
+        "greater than the maximum of 10000",
+    ),
+    "clients without end": ("n: 1e6", "n: 1e16", f"{PANEL_A}.n", "greater than the maximum of"),
+    "rounds without end": ("to: 1e5", "to: 1e16", f"{PANEL_A}.x", "rounds must be at most 1e+15, since"),
+    "x of one value": ("from: 1e4", "from: 1e6", f"{PANEL_B}.x.from", "x.from must be less than x.to"),
+    "x from nan": ("from: 1e4", "from: .nan", f"{PANEL_B}.x.from", "nan"),
+    "x to nan": ("to: 1e6", "to: .nan", f"{PANEL_B}.x.to", "nan"),
+    "x to infinity": ("to: 1e6", "to: .inf", f"{PANEL_B}.x.to", "inf"),
+    "x from 0": ("from: 1e4", "from: 0", f"{PANEL_B}.x.from", "minimum of 0"),
+    "one point": ("points: 3", "points: 1", f"{PANEL_B}.x.points", "minimum of 2"),
+    "half a point": ("points: 3", "points: 2.5", f"{PANEL_B}.x.points", "not of type 'integer'"),
+    "x of a word": (X, "x: rounds", f"{PANEL_A}.x", "not of type 'object'"),
+    "no x": (X, "rounds: 5", PANEL_A, "'x' is a required property", "        a:"),
+    "unknown variable": ("variable: n", "variable: m", f"{PANEL_B}.x.variable", "'m' is not one of"),
+    "unknown curve": (
+        "[girgis2021-upper, ",
+        "[girgis2021-uper, ",
+        "bounds.paper.fig1.curves",
+        "did you mean 'girgis2021-upper'",
+    ),
+    "unknown undrawn": (
+        "[girgis2021-lower]",
+        "[girgis2021-lowr]",
+        "bounds.paper.fig1.undrawn",
+        "did you mean 'girgis2021-lower'",
+    ),
+    "unknown undrawn of a panel": (
+        "[feldman2021-advanced-noamp]",
+        "[feldman2021-advanced-noam]",
+        f"{PANEL_B}.undrawn",
+        "did you mean 'feldman2021-advanced-noamp'",
+    ),
+    "curve like no other": (
+        "[girgis2021-upper, ",
+        "[zzz, ",
+        "bounds.paper.fig1.curves",
+        "unknown accountant 'zzz': known are ",
+    ),
+    "drawn without a style": (
+        "[girgis2021-upper, ",
+        "[girgis2021ccs-wang2019, ",
+        "bounds.paper.fig1.curves",
+        "'girgis2021ccs-wang2019' is drawn here and has no entry under styles",
+    ),
+    "drawn twice": (
+        "feldman2021-strong]",
+        "girgis2021-upper]",
+        "bounds.paper.fig1.curves",
+        "['girgis2021-upper', 'girgis2021-upper'] has non-unique elements",
+    ),
+    "drawn and undrawn": (
+        "[girgis2021-lower]",
+        "[girgis2021-upper]",
+        "bounds.paper.fig1",
+        "'girgis2021-upper' is named twice",
+        "    fig1:",
+    ),
+    "drawn and undrawn in a panel": (
+        "[feldman2021-advanced-noamp]",
+        "[girgis2021-upper]",
+        "bounds.paper.fig1",
+        "'girgis2021-upper' is named twice",
+        "    fig1:",
+    ),
+    "curves of a word": (
+        "curves: [girgis2021-upper, feldman2021-strong]",
+        "curves: all",
+        "bounds.paper.fig1.curves",
+        "'all' is not of type 'array'",
+    ),
+    "colour by name": ('color: "#c0509e"', "color: pink", "styles.feldman2021-strong.color", "#rrggbb"),
+    "line of waves": ("line: dotted", "line: wavy", "styles.feldman2021-strong.line", "'wavy' is not one of"),
+    "name in capitals": ("fig1:", "Fig1:", "bounds.paper", "'Fig1' does not match", "  paper:"),
+    "absolute folder": ("{results: results", "{results: /results", "paths.results", "/results"),
+    "folder outside": ("{results: results", "{results: ../results", "paths.results", "../results"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_named_with_its_key_file_and_line(tmp_path, refusal, mistake):
+    old, new, key, says, *words = mistake
+    text = edited(old, new)
+    message = refusal(text)
+    assert message.startswith("configuration: ")
+    assert says in message
+    assert "\n" not in message
+    place = re.search(r"\(at (\S+), (\S+) line (\d+)\)$", message)
+    assert place, message
+    assert place[1] == key
+    assert place[2] == str(tmp_path / "0.yaml")
+    assert int(place[3]) == (line_of(words[0], text) if words else line_of_edit(BASE, text))
+
+
+def test_every_mistake_is_one():
+    """The text that the mistakes are edits of is free of any."""
+    config.resolve(yaml.safe_load(BASE))
+
+
+@pytest.mark.parametrize("variable", FIXED)
+def test_a_variable_is_fixed_or_varies(variable):
+    config.resolve(varying(variable))
+    with pytest.raises(ValueError, match=f"{variable} varies along x and cannot be fixed too; remove one"):
+        config.resolve(varying(variable, **{variable: FIXED[variable]}))
+
+
+@pytest.mark.parametrize("variable", FIXED)
+def test_each_other_variable_must_be_fixed(variable):
+    for lacking in set(FIXED) - {variable}:
+        with pytest.raises(ValueError, match=f"must fix {lacking}, since only {variable} varies"):
+            config.resolve(varying(variable, **{lacking: None}))
+
+
+def test_along_epsilon_delta_is_asked_for_and_not_fixed():
+    raw = varying("epsilon", delta=None)
+    raw["bounds"]["paper"]["fig1"]["delta"] = 1e-8  # holds for panels that take one
+    curve = config.resolve(raw).curves[0]
+    assert "delta" not in dict(curve.fixed)
+    steps = np.diff(curve.values)
+    assert steps == pytest.approx(np.full(steps.shape, steps[0])), "equally spaced on a linear axis"
+    with pytest.raises(ValueError, match="delta is fixed here and no accountant of the panel takes it"):
+        config.resolve(varying("epsilon", delta=1e-6))
+
+
+def test_what_belongs_to_another_system_is_refused():
+    with pytest.raises(ValueError, match="gamma is fixed here and no accountant of the panel takes it"):
+        config.resolve(varying("rounds", gamma=0.5))
+    with pytest.raises(ValueError, match="categories does not vary for 'girgis2021-upper', which takes n, k"):
+        config.resolve(varying("categories"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "first", "last", "says"),
+    [
+        ("k", 10, 1e7, "k must be at most n, got k up to 1e\\+07"),
+        ("n", 10, 1e7, "k must be at most n, got k up to 1000 and n from 10"),
+        ("delta", 1e-9, 2, "delta"),
+        ("k", 0.1, 10, "k"),  # rounds to 0 clients a round
+    ],
+)
+def test_no_point_of_a_curve_is_out_of_range(variable, first, last, says):
+    raw = varying(variable)
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": first, "to": last})
+    with pytest.raises(ValueError, match=f"^configuration: .*{says}"):
+        config.resolve(raw)
+
+
+OVERLAY = """\
+# a smaller version
+bounds:
+  paper:
+    fig1:
+      panels:
+        a:
+          x: {points: 3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("points: 3", "points: 1", "minimum of 2"),
+        ("points: 3", "pionts: 3", "unknown key 'pionts'"),
+        ("x: {points: 3}", "epsO: 3", "unknown key 'epsO'"),
+        ("x: {points: 3}", "k: 1e7", "k must be at most n"),
+    ],
+)
+def test_a_mistake_in_a_later_file_is_placed_there(tmp_path, refusal, old, new, says):
+    text = edited(old, new, OVERLAY)
+    message = refusal(BASE, text)
+    assert says in message
+    assert message.endswith(f"{tmp_path / '1.yaml'} line {line_of_edit(OVERLAY, text)})")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("points: 5", "pionts: 5", "unknown key 'pionts'"),
+        ("eps0: 2", "epsO: 2", "unknown key 'epsO'"),
+        ("k: 1e3", "k: 1e7", "k must be at most n"),
+        ("eps0: 0.5", "eps0: -1", "minimum of 0"),
+    ],
+)
+def test_a_mistake_in_an_earlier_file_is_placed_there(tmp_path, refusal, old, new, says):
+    text = edited(old, new)
+    message = refusal(text, OVERLAY)
+    assert says in message
+    assert message.endswith(f"{tmp_path / '0.yaml'} line {line_of_edit(BASE, text)})")
+
+
+# Curves of a panel's own, and quantities
+
+
+def test_a_panel_may_name_its_own_curves(load):
+    text = edited("          k: 100\n", "          k: 100\n          curves: [girgis2021-upper]\n")
+    found = [(curve.panel, curve.accountant) for curve in load(text).bounds[0].drawn]
+    assert found == [("a", "girgis2021-upper"), ("a", "feldman2021-strong"), ("b", "girgis2021-upper")]
+    with pytest.raises(ValueError, match="curves must be named, by the figure or by each of its panels"):
+        load(edited("      curves: [girgis2021-upper, feldman2021-strong]\n", ""))
+
+
+QUANTITIES = """\
+quantities:
+  paper:
+    fig2:
+      shows: What it shows.
+      panels:
+        a:
+          title: a title
+          x: {variable: slots, from: 2, to: 8, points: 3, label: slots}
+          y: dummy updates
+          fixed: {n: 10, participation: 1}
+          curves: [fixed-window-dummies]
+"""
+STYLED = BASE.replace("styles:\n", 'styles:\n  fixed-window-dummies: {color: "#000000", line: points}\n')
+
+
+def test_quantities_resolve(load):
+    (curve,) = load(STYLED + QUANTITIES).quantities[0].curves
+    assert curve.stem("results") == "results/paper/fig2/a/fixed-window-dummies"
+    assert curve.values == (2, 4, 8)
+    assert dict(curve.fixed) == {"n": 10, "participation": 1}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("[fixed-window-dummies]", "[dummies]", "quantity must be one of fixed-window-dummies, .*'dummies'"),
+        ("n: 10, ", "", "'fixed-window-dummies' takes n, slots, participation; let one of them vary"),
+        ("variable: slots", "variable: delta", "'fixed-window-dummies' takes n, slots, participation"),
+        ("[fixed-window-dummies]", "[load-norm-bound]", "takes n, slots, delta|no entry under styles"),
+        ("title: a title\n", "titel: a title\n", "unknown key 'titel': did you mean 'title'?|required"),
+    ],
+)
+def test_mistakes_in_quantities_say_where(load, old, new, says):
+    assert old in QUANTITIES
+    with pytest.raises(ValueError, match=says):
+        load(STYLED + QUANTITIES.replace(old, new))
+
+
+# How much is computed, and where it goes
+
+
+def _numbers(node, path=""):
+    """Every number that the schema asks for: its place and its part of the schema."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _numbers(item, path)
+    elif isinstance(node, dict):
+        if node.get("type") in ("integer", "number"):
+            yield path, node
+        for key, child in node.items():
+            yield from _numbers(child, path if key in ("properties", "$defs") else f"{path}/{key}")
+
+
+# what decides neither how much is computed nor how much is stored
+UNLIMITED = {
+    "clip_norm",
+    "noise_multiplier",
+    "learning_rates/items",
+    "projection",
+    "regularization",
+    "half_width",
+    "seed",
+    "from",
+    "to",
+    "x_limit",
+    "fixed/additionalProperties",
+}
+
+
+def test_every_number_that_decides_how_much_is_computed_has_a_limit():
+    for path, node in _numbers(schema.schema()):
+        limited = "maximum" in node or "exclusiveMaximum" in node
+        assert limited or any(path.endswith(f"/{name}") for name in UNLIMITED), path
+
+
+def test_limits_of_variables_are_those_of_the_accountants_with_their_reason():
+    panel = schema.schema()["$defs"]["panel"]["properties"]
+    for variable in ("n", "k", "slots", "rounds", "categories", "eps0", "sigma"):
+        assert panel[variable]["maximum"] == limits.LIMITS[variable].most
+        assert limits.LIMITS[variable].why in panel[variable]["description"]
+
+
+TWICE = {
+    "values": ("          eps0: 2\n", "          eps0: 2\n          eps0: 3\n", "eps0", 1),
+    "in braces": ("from: 10, to: 1e5", "from: 10, to: 1e5, from: 20", "from", 0),
+    "sections": ("bounds:\n", "paths: {}\nbounds:\n", "paths", -7),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "key", "apart"), TWICE.values(), ids=TWICE)
+def test_a_key_that_stands_twice_is_named_with_both_lines(tmp_path, refusal, old, new, key, apart):
+    text = edited(old, new)
+    second = line_of_edit(BASE, text)
+    first = {1: second - 1, 0: second, -7: 1}[apart]
+    assert refusal(text) == (
+        f"configuration: key {key!r} stands twice in one place of {tmp_path / '0.yaml'}, on line {first} and "
+        f"on line {second}; keep one"
+    )
+
+
+def test_what_anchors_share_stands_once(load):
+    shared = edited("panels:\n        a:", "panels:\n        a: &first").replace(
+        "        b:\n", "        c:\n          <<: *first\n          eps0: 3\n        b:\n"
+    )
+    figure = load(shared).figure("paper", "fig1")
+    assert {dict(curve.fixed)["eps0"] for curve in figure.curves if curve.panel == "c"} == {3}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("results", "taken", "results must be a folder, got 'taken', where taken is a file"),
+        ("figures", "taken/below", "figures must be a folder, got 'taken/below', where taken is a file"),
+        ("readme", "folder", "readme must be a file, got 'folder', which is a folder"),
+        ("readme", "taken/README.md", "the folder of readme must be a folder, got 'taken'"),
+    ],
+)
+def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, refusal, key, value, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()
+    (tmp_path / "folder").mkdir()
+    message = refusal(BASE, f"paths: {{{key}: {value}}}\n")
+    assert says in message
+    assert f"(at paths.{key}, " in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({"n": 1e6}, 60_000),
+        ({"n": 60_001}, 60_000),
+    ],
+)
+def test_more_clients_than_images_are_refused_before_anything_is_trained(root, changes, most):
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    raw["training"]["experiments"]["girgis2021-fig3"].update(changes)
+    with pytest.raises(ValueError, match=f"n must be at most {most}, the training images of mnist"):
+        config.resolve(raw)
+
+
+def test_a_study_may_not_have_trainings_without_end(root):
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    raw |= yaml.safe_load((root / "config/sweep.yaml").read_text(encoding="utf-8"))
+    raw["sweep"]["grid"]["eps0"] = [1 + number / 1000 for number in range(1000)]
+    with pytest.raises(ValueError, match="grid and seeds must make at most 100000 trainings"):
+        config.resolve(raw)
+
+
+@pytest.mark.parametrize("runs", ["1e7", "1e9"])
+def test_quantities_are_not_drawn_without_end(load, runs):
+    styled = STYLED.replace("fixed-window-dummies", "fixed-window-dummies-drawn")
+    drawn = QUANTITIES.replace("[fixed-window-dummies]", "[fixed-window-dummies-drawn]")
+    assert load(styled + drawn.replace("n: 10,", "n: 10, runs: 3, seed: 0,")).quantities
+    with pytest.raises(ValueError, match=r"runs must be at most 1e\+06, since .* is drawn by simulation"):
+        load(styled + drawn.replace("n: 10,", f"n: 10, runs: {runs}, seed: 0,"))
+
+
+# Files that cannot be configurations at all
+
+
+@pytest.mark.parametrize("text", ["a: [1", "a: b: c", "\ta: 1", "key: @"])
+def test_invalid_yaml_names_the_file_and_the_line(tmp_path, refusal, text):
+    message = refusal(BASE, f"paths:\n{text}\n")
+    assert re.match(
+        rf"configuration: {re.escape(str(tmp_path))}/1\.yaml line [23], column \d+ is not valid YAML: \w",
+        message,
+    )
+
+
+@pytest.mark.parametrize("text", ["- 1", "- ab", "word", "3"])
+@pytest.mark.parametrize("before", [[], [BASE]], ids=["alone", "laid over"])
+def test_yaml_of_no_mapping_is_named(tmp_path, refusal, before, text):
+    message = refusal(*before, text)
+    assert f"{len(before)}.yaml" in message
+    assert "mapping" in message or "keys" in message
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
+def test_an_empty_file_lacks_everything_or_changes_nothing(load, refusal, text):
+    assert "'paths' is a required property" in refusal(text)
+    assert load(BASE, text) == load(BASE)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    path = tmp_path / "nowhere.yaml"
+    with pytest.raises(ValueError, match=re.escape(str(path))):
+        config.load([path])
+
+
+# The page of keys
+
+
+def test_page_of_keys_is_current(root):
+    assert (root / "config/README.md").read_text(encoding="utf-8") == schema.key_table()
+
+
+def test_every_key_is_described():
+    rows = [line.split(" | ") for line in schema.key_table().splitlines() if line.startswith("| `")]
+    assert len(rows) > 20
+    for key, meaning, values in rows:
+        assert len(meaning.split()) >= 2, f"{key} lacks a description in the schema"
+        assert values.removesuffix(" |").strip(), key
+
+
+def test_page_of_keys_has_every_key_of_the_shipped_configuration(root):
+    rows = {line.split("`")[1] for line in schema.key_table().splitlines() if line.startswith("| `")}
+    patterns = [re.sub(r"<\w+>", r"[^.]+", row.replace(".", r"\.")) for row in rows]
+
+    def keys(node, prefix=""):
+        for name, value in node.items() if isinstance(node, dict) else ():
+            yield f"{prefix}{name}"
+            yield from keys(value, f"{prefix}{name}.")
+
+    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    assert len(list(keys(raw))) > 50
+    for key in keys(raw):
+        assert any(re.fullmatch(pattern, key) for pattern in patterns), key

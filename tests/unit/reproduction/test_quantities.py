@@ -1,0 +1,70 @@
+"""Quantities of check-in protocols: what is registered, along one variable, and what is drawn."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp.checkin import balle2020
+from shuffledp.reproduction.studies import quantities
+
+
+def swept(name, variable, values, **fixed):
+    return quantities.sweep(quantities.get(name), variable=variable, values=values, fixed=fixed)
+
+
+@pytest.mark.parametrize("name", quantities.names())
+def test_every_quantity_says_what_it_is(name):
+    entry = quantities.get(name)
+    assert entry.name == name
+    assert entry.kind in ("exact", "upper", "estimate")
+    assert entry.label
+    assert "balle2020" in entry.theorem or entry.kind == "estimate"
+    assert len(set(entry.variables)) == len(entry.variables)
+
+
+def test_formulas_are_those_of_the_theorems():
+    found = swept("fixed-window-dummies", "slots", [2.0, 4.0], n=3.0, participation=1.0)
+    assert found["value"] == pytest.approx([2 / 8, 4 * (3 / 4) ** 3], rel=1e-12)
+    assert found["n"] == [3.0, 3.0]
+    found = swept("sliding-window-dummies-bound", "slots", [2.0], n=10.0)
+    assert found["value"] == pytest.approx([9 / math.e], rel=1e-12)
+    setting = {"n": 1000, "dimension": 3, "sigma": 0.5, "lipschitz": 1.0, "radius": 2.0}
+    found = swept("averaged-window-utility", "slots", [10, 20], **setting)
+    assert found["value"] == [balle2020.averaging_utility(m=m, **setting) for m in (10, 20)]
+
+
+@pytest.mark.parametrize("protocol", ["fixed-window", "sliding-window"])
+def test_drawn_means_agree_with_the_formula(protocol):
+    extra = {"participation": 0.7} if protocol == "fixed-window" else {}
+    exact = swept(f"{protocol}-dummies", "slots", [5.0, 20.0, 60.0], n=60.0, **extra)["value"]
+    drawn = swept(f"{protocol}-dummies-drawn", "slots", [5.0, 20.0, 60.0], n=60.0, runs=400, seed=1, **extra)
+    off = (np.array(drawn["value"]) - exact) / np.maximum(drawn["error"], 1 / 400)
+    assert (np.abs(off) < 4).all()
+    # and would not with one client fewer in ten
+    other = swept(f"{protocol}-dummies", "slots", [5.0, 20.0, 60.0], n=66.0, **extra)["value"]
+    assert np.abs((np.array(drawn["value"]) - other) / np.maximum(drawn["error"], 1 / 400)).max() > 4
+
+
+def test_drawn_loads_stay_below_their_bound_as_often_as_stated():
+    drawn = swept("load-norm-drawn", "slots", [1.0, 7.0], n=50.0, delta=0.05, runs=300, seed=0)
+    bound = swept("load-norm-bound", "slots", [1.0, 7.0], n=50.0, delta=0.05)
+    assert max(drawn["beyond"]) <= 0.05
+    assert drawn["value"][0] == 50.0  # all in one slot
+    assert (np.array(drawn["value"]) > 0.6 * np.array(bound["value"])).all()
+
+
+def test_a_variable_must_be_named_once():
+    with pytest.raises(ValueError, match="variable and fixed must name each of n, slots once"):
+        swept("sliding-window-dummies", "slots", [2.0])
+    with pytest.raises(ValueError, match="variable and fixed must name each of"):
+        swept("sliding-window-dummies", "n", [2.0], n=3.0, slots=1.0)
+
+
+def test_unknown_and_taken_names_are_refused():
+    with pytest.raises(ValueError, match="quantity must be one of fixed-window-dummies"):
+        quantities.get("dummies")
+    with pytest.raises(ValueError, match="'load-norm-bound' is registered already"):
+        quantities.register("load-norm-bound", label="-", theorem="-", kind="upper", variables=())
+    with pytest.raises(ValueError, match="kind must be one of exact, upper, estimate"):
+        quantities.register("new", label="-", theorem="-", kind="lower", variables=())

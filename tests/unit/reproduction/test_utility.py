@@ -1,0 +1,68 @@
+"""Accuracy against epsilon: what is joined, and what is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shuffledp import accountants
+from shuffledp.reproduction.figures.accuracy import draw_accuracy
+from shuffledp.reproduction.studies.accuracy_against_epsilon import privacy_utility
+
+SETTING = {"n": 1000, "k": 100, "eps0": 2.0, "delta": 1e-5}
+NAMES = ["girgis2021-upper", "clones-pld"]
+LOOKS = {
+    "girgis2021-upper": {"color": "#0072b2", "line": "solid", "label": "Theorem 1"},
+    "clones-pld": {"color": "#009e73", "line": "dashdot", "label": "clones"},
+}
+
+
+def history(*accuracy):
+    epochs = np.arange(1, len(accuracy) + 1)
+    return pd.DataFrame({"epoch": epochs, "round": 10 * epochs, "test_accuracy": accuracy})
+
+
+def test_means_deviations_and_epsilons():
+    table = privacy_utility([history(0.5, 0.7), history(0.6, 0.9)], names=NAMES, **SETTING)
+    assert list(table) == ["epoch", "round", "seeds", "accuracy", "deviation", *NAMES]
+    assert table["accuracy"] == pytest.approx([0.55, 0.8])
+    assert table["deviation"] == pytest.approx([0.1 / 2**0.5, 0.2 / 2**0.5])
+    assert table["seeds"].tolist() == [2, 2]
+    for name in NAMES:
+        for rounds, epsilon in zip((10, 20), table[name], strict=True):
+            alone = accountants.epsilon(name, **SETTING, rounds=rounds)
+            assert epsilon == pytest.approx(alone, rel=1e-10)
+
+
+def test_one_seed_deviates_from_nothing():
+    table = privacy_utility([history(0.5, 0.7)], names=NAMES, **SETTING)
+    assert table["deviation"].tolist() == [0, 0]
+
+
+def test_histories_must_match():
+    with pytest.raises(ValueError, match="histories must be of the same rounds"):
+        privacy_utility([history(0.5, 0.7), history(0.6)], names=NAMES, **SETTING)
+    with pytest.raises(ValueError, match="histories must hold one table a seed, got none"):
+        privacy_utility([], names=NAMES, **SETTING)
+
+
+def test_the_figure_shows_the_table():
+    table = pd.DataFrame(privacy_utility([history(0.5, 0.7), history(0.6, 0.9)], names=NAMES, **SETTING))
+    figure = draw_accuracy(
+        {"a": table, "b": table}, titles={"a": "one", "b": "other"}, curves=LOOKS, x_scale="log", x_limit=9.0
+    )
+    for axis, title in zip(figure.axes, ("(a) one", "(b) other"), strict=True):
+        assert axis.get_title() == title
+        assert axis.get_xscale() == "log"
+        assert axis.get_xlim()[1] == 9
+        for line, (name, look) in zip(axis.get_lines(), LOOKS.items(), strict=True):
+            np.testing.assert_allclose(line.get_xdata(), table[name])
+            np.testing.assert_allclose(line.get_ydata(), 100 * table["accuracy"])
+            assert line.get_label() == look["label"]
+        band = axis.collections[0].get_paths()[0].vertices[:, 1]
+        assert band.min() == pytest.approx(100 * (table["accuracy"] - table["deviation"]).min())
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["Theorem 1", "clones"]
+    alone = draw_accuracy({"a": table}, titles={"a": "one"}, curves=LOOKS)
+    assert alone.axes[0].get_title() == "one"

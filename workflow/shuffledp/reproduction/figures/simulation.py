@@ -1,0 +1,113 @@
+"""Monte Carlo estimates of the shuffled Gaussian's profile beside the exact one, and their accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from shuffledp.profiles import shuffled_gaussian
+from shuffledp.reproduction.figures.left_out import Panel
+from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
+
+_SHOWN = {"uniform": "uniform on the cube", "one": "drawn from $M(X')$"}
+_ERRORS = {
+    "uniform": ("#d55e00", "o", _SHOWN["uniform"]),
+    "zeros": ("#56b4e9", "s", "drawn from $M(X)$"),
+    "one": ("#0072b2", "^", _SHOWN["one"]),
+}
+_FINE = 4  # points of a line for each estimate
+_WHISKERS = 2  # standard errors
+_EXACT = 0.7  # width of its lines
+_TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
+
+
+def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
+    """Draw estimates by two samplings, and the relative standard errors for the most clients.
+
+    Args:
+        tables: one for each number of clients, with the columns n, sigma, sampling, epsilon, estimate,
+            standard_error and points.
+
+    Returns:
+        The figure, to be saved by ``figures.style.save``. Lines are certified bounds for the two data sets,
+        lower and upper; error bars have two standard errors to either side. Estimates of 0, and what is not
+        finite, are left out, marked at the end of the axis, and counted in a warning.
+    """
+    with style():
+        figure = Figure(figsize=(3 * PANEL_WIDTH, PANEL_HEIGHT + 0.75), layout="constrained")
+        axes = figure.subplots(1, 3)
+        axes[1].sharey(axes[0])
+        looks = colormaps["viridis"](np.linspace(0, 0.9, len(tables)))
+        for axis, name, (sampling, label) in zip(axes, "ab", _SHOWN.items(), strict=False):
+            panel = Panel(axis, name, log_x=False, log_y=True)
+            for table, color in zip(tables, looks, strict=True):
+                _draw_profile(axis, panel, table[table.sampling == sampling], color)
+            panel.finish()
+            axis.set_title(f"({name}) points {label}")
+        axes[0].set_ylabel(r"$\delta$")
+        most = max(tables, key=lambda table: table.n.iloc[0])
+        _draw_errors(axes[2], most)
+        for axis in axes:
+            axis.set_xlabel(r"$\epsilon$")
+        handles, labels = axes[0].get_legend_handles_labels()
+        exact = Line2D([], [], color="#444444", linewidth=_EXACT)
+        figure.legend(
+            [exact, *handles], ["exact", *labels], loc="outside lower center", ncols=min(len(tables) + 1, 8)
+        )
+        axes[2].legend(loc="best", fontsize=6.5)
+    return figure
+
+
+def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
+    setting = {"n": int(table.n.iloc[0]), "sigma": float(table.sigma.iloc[0]), "direction": "forward"}
+    return [np.asarray(shuffled_gaussian(eps, **setting, bound=bound)) for bound in ("lower", "upper")]
+
+
+def _draw_profile(axis: Axes, panel: Panel, table: pd.DataFrame, color: np.ndarray) -> None:
+    eps = np.linspace(table.epsilon.min(), table.epsilon.max(), _FINE * (len(table) - 1) + 1)
+    for bound in _exact(table, eps):
+        seen = bound > 0  # of what is not, the estimates at the same epsilons tell
+        axis.plot(eps[seen], bound[seen], color=color, linewidth=_EXACT)
+    name = f"n = {table.n.iloc[0]:g}"
+    seen = table[panel.keep(name, table.epsilon, table.estimate, color=color)]
+    axis.errorbar(
+        seen.epsilon,
+        seen.estimate,
+        yerr=_WHISKERS * seen.standard_error,
+        fmt="o",
+        markersize=2,
+        elinewidth=0.8,
+        capsize=1.2,
+        color=color,
+        label=f"$n = {table.n.iloc[0]:g}$",
+    )
+
+
+def _draw_errors(axis: Axes, table: pd.DataFrame) -> None:
+    points = table.points.iloc[0]
+    panel = Panel(axis, "c", log_x=False, log_y=True)
+    for sampling, (color, marker, label) in _ERRORS.items():
+        rows = table[table.sampling == sampling]
+        if len(rows):
+            eps = rows.epsilon.to_numpy()
+            with np.errstate(divide="ignore", invalid="ignore"):
+                relative = rows.standard_error.to_numpy() / _exact(rows, eps)[1]
+            shown = panel.keep(sampling, eps, relative, color=color)
+            axis.plot(
+                eps[shown],
+                relative[shown],
+                color=color,
+                marker=marker,
+                markersize=2.5,
+                label=label,
+            )
+    panel.finish()
+    axis.axhline(_TWO_DIGITS / _WHISKERS, color="#444444", linestyle=":", label="two digits, at any value")
+    axis.set_title(rf"(c) $n = {table.n.iloc[0]:g}$, ${power_of_ten(points)}$ points")
+    axis.set_ylabel("standard error, relative")

@@ -1,0 +1,266 @@
+"""Going on after a crash: who holds the directory, what was left whole, and the same command again.
+
+python -m shuffledp.reproduction.recovery                          the command that was killed
+python -m shuffledp.reproduction.recovery --cores 2 all_figures    another
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from shuffledp.records import files, refusals
+from shuffledp.records.provenance import Product
+
+FOLDER = Path(".snakemake")
+_NOTE, _KEYS = "run.json", {"host", "pid", "started", "arguments"}
+_RESUMING = "resume.lock"
+_POLL = 1.0  # seconds
+_DYING = 10.0  # seconds that a process which was killed may take to be gone
+
+
+class HeldError(Exception):
+    """The directory is in use, as far as can be known from here."""
+
+
+def begin(arguments: Sequence[str], *, folder: Path | str = FOLDER) -> None:
+    """Note who runs what, until ``end``: called once a run holds the directory.
+
+    Args:
+        arguments: those of Snakemake.
+        folder: where Snakemake keeps its state.
+    """
+    me = psutil.Process()
+    files.write_json(
+        Path(folder) / _NOTE,
+        {
+            "host": socket.gethostname(),
+            "pid": me.pid,
+            # a number that no later process of that number has, not even after the next boot
+            "started": me.create_time(),
+            "arguments": list(arguments),
+        },
+    )
+
+
+def end(*, folder: Path | str = FOLDER) -> None:
+    """Forget this process's note: its run ended well, and nothing of it is left to do."""
+    note = noted(folder)
+    if note is not None and note["pid"] == os.getpid():
+        (Path(folder) / _NOTE).unlink()
+
+
+def noted(folder: Path | str = FOLDER) -> dict[str, Any] | None:
+    """Return the note of a run that has not ended well, or None."""
+    try:
+        note = json.loads((Path(folder) / _NOTE).read_bytes())
+    except (OSError, ValueError):  # none, or torn by a power cut
+        return None
+    return note if isinstance(note, dict) and note.keys() >= _KEYS else None
+
+
+def check_free(note: dict[str, Any] | None) -> None:
+    """Make sure that no live process holds this directory.
+
+    Args:
+        note: of the last run.
+
+    Raises:
+        HeldError: a run is going on here, or one that was begun on another machine, which can't be asked,
+            has left its lock.
+    """
+    if note is not None and note["host"] != socket.gethostname() and is_locked():
+        raise HeldError(
+            f"the last run was begun on {note['host']}, and whether it still goes on can't be seen from "
+            f"{socket.gethostname()}: go on there, or make sure that it has ended and delete {FOLDER / _NOTE}"
+        )
+    if note is not None and _lives(note["pid"], note["started"]):
+        raise HeldError(f"the last run still goes on as process {note['pid']}; wait for it or stop it")
+    for process in _processes_here():
+        if _is_snakemake(process) and not _is_job(process):
+            raise HeldError(
+                f"Snakemake runs in this directory as process {process.pid}; wait for it or stop it"
+            )
+
+
+def _lives(pid: int, started: float) -> bool:
+    try:
+        process = psutil.Process(pid)
+        # to the second, since the clock may have been set meanwhile
+        return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - started) < 1
+    except psutil.Error:
+        return False
+
+
+def jobs_left() -> list[int]:
+    """Return the processes of jobs that run in this directory, though the run that began them is gone."""
+    return [process.pid for process in _processes_here() if _is_job(process)]
+
+
+def _processes_here() -> Iterator[psutil.Process]:
+    here = os.path.realpath(Path.cwd())
+    for process in psutil.process_iter():
+        try:
+            mine = process.pid != os.getpid() and os.path.realpath(process.cwd()) == here
+            if mine and process.status() != psutil.STATUS_ZOMBIE:
+                yield process
+        except psutil.Error:  # ended meanwhile, or somebody else's
+            continue
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def _is_snakemake(process: psutil.Process) -> bool:
+    # python -m snakemake, or the console script, which Python runs by its path
+    return "snakemake" in [Path(word).name for word in _words(process)[:3]]
+
+
+def _is_job(process: psutil.Process) -> bool:
+    words = _words(process)
+    if "--mode" in words:  # Snakemake itself, as a cluster's job or one of its own
+        return words[words.index("--mode") + 1] in ("remote", "subprocess")
+    return any(f"{FOLDER}/scripts/" in word for word in words)
+
+
+def is_locked(folder: Path | str = FOLDER) -> bool:
+    """Return whether Snakemake's lock is there."""
+    return any((Path(folder) / "locks").glob("*.lock"))
+
+
+def made_whole(since: float, folder: Path | str = FOLDER) -> list[str]:
+    """Return the files of products that were made since a time and are whole.
+
+    A job that outlives its Snakemake makes a product that Snakemake takes for half made. Its record, written
+    last and with the checksums of everything else, says otherwise.
+    """
+    found = []
+    for path in sorted((Path(folder) / "requests").rglob("*.json")):
+        request = _request(path)
+        record = Path(request.get("record", ""))
+        if record.is_file() and record.stat().st_mtime >= since:
+            product = Product.from_request(request)
+            if product.is_current():
+                found += [*product.outputs, product.record]
+    return found
+
+
+def _request(path: Path) -> dict[str, Any]:
+    try:
+        return files.read_json(path)
+    except ValueError:  # torn by a power cut
+        return {}
+
+
+def resume(arguments: Sequence[str] | None = None) -> int:
+    """Clear what a dead run left, and run Snakemake; return its exit status.
+
+    Args:
+        arguments: of Snakemake; None for those of the run that did not end well, if there is one.
+
+    Raises:
+        HeldError: a live process holds the directory.
+    """
+    with _alone():
+        return _resume(arguments)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep others from resuming here at the same time; the lock goes with the process."""
+    FOLDER.mkdir(exist_ok=True)
+    with open(FOLDER / _RESUMING, "w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise HeldError("another resume goes on in this directory; wait for it or stop it") from None
+        yield
+
+
+def _resume(arguments: Sequence[str] | None) -> int:
+    note = noted()
+    patient_until = time.monotonic() + _DYING
+    while True:
+        try:
+            check_free(note)
+            break
+        except HeldError:
+            if time.monotonic() > patient_until:
+                raise
+            time.sleep(_POLL)
+    if arguments is None and note is None and not is_locked():
+        print("Nothing to resume: no run was cut off here.")
+        return 0
+    wanted = note["arguments"] if arguments is None and note is not None else arguments or ["--cores", "all"]
+    while left := jobs_left():
+        print(f"Waiting for what the dead run left running: process {', '.join(map(str, left))}", flush=True)
+        while any(psutil.pid_exists(pid) for pid in left) and set(left) & set(jobs_left()):
+            time.sleep(_POLL)
+        check_free(noted())  # somebody may have begun a run meanwhile
+    if is_locked():
+        print("Clearing the lock of a run that is gone.", flush=True)
+        _snakemake(*_configured(wanted), "--unlock", quiet=True)
+    whole = made_whole(note["started"]) if note is not None else []
+    if whole:
+        # fails for files that have no metadata, after it has done what is wanted
+        _snakemake(*_configured(wanted), "--cleanup-metadata", *whole, quiet=True, check=False)
+    print(f"Going on: snakemake {' '.join(wanted)}", flush=True)
+    status = _snakemake(*wanted, check=False)
+    if status == 0:  # a run that finds nothing to do leaves the note alone
+        (FOLDER / _NOTE).unlink(missing_ok=True)
+    return status
+
+
+def _configured(arguments: Sequence[str]) -> list[str]:
+    """Return, of Snakemake's arguments, the configuration files, by which it finds what to look after."""
+    if "--configfile" not in arguments:
+        return []
+    first = arguments.index("--configfile") + 1
+    names = []
+    for word in arguments[first:]:
+        if word.startswith("-") or not Path(word).is_file():
+            break
+        names.append(word)
+    return ["--configfile", *names]
+
+
+def _snakemake(*arguments: str, quiet: bool = False, check: bool = True) -> int:
+    sink = subprocess.DEVNULL if quiet else None
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments], stdout=sink, stderr=sink, check=False
+    )
+    if check and done.returncode:
+        raise HeldError(f"snakemake {' '.join(arguments)} failed; run it by hand to see why")
+    return done.returncode
+
+
+def main() -> None:
+    """Run ``resume`` with the arguments of the command line, if any; whatever is wrong is one line."""
+    try:
+        status = resume(sys.argv[1:] or None)
+    except HeldError as error:
+        print(f"error: {error}", file=sys.stderr)
+        status = 1
+    except OSError as error:
+        print(f"error: {refusals.of_system(error)}", file=sys.stderr)
+        status = 1
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The pages of the report as a product of the workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shuffledp.accountants.systems import answer
+from shuffledp.records.provenance import Product
+from shuffledp.reproduction.config import Curve, Settings
+
+PAGES = ("claims", "brackets", "provenance")
+
+
+def folder(settings: Settings) -> str:
+    """Return where the pages are kept; they are made for the report alone, and not tracked."""
+    return f"{settings.results}/report"
+
+
+def pages(settings: Settings, results: Sequence[Product]) -> Product:
+    """Return the pages as a product.
+
+    Args:
+        settings: the configuration.
+        results: those that are there or will be by then, whose records are told.
+    """
+    panels = _bracketed(settings)
+    records = {result.record: result.request()["code"] for result in results}
+    ledger = f"{settings.results}/claims.csv"
+    curves = [path for panel in panels for _, _, path in panel["curves"]]
+    return Product(
+        record=f"{folder(settings)}/pages.json",
+        parameters={"panels": panels, "ledger": ledger, "records": records},
+        modules=tuple(
+            f"shuffledp.reproduction.report.{name}" for name in ("pages", "brackets", "provenance")
+        ),
+        outputs=tuple(f"{folder(settings)}/{page}.html" for page in PAGES),
+        inputs=(ledger, *dict.fromkeys(curves), *records),
+    )
+
+
+def _bracketed(settings: Settings) -> list[dict[str, Any]]:
+    """Return the panels that have curves of epsilon on both sides, of one system and at one setting."""
+    found: list[dict[str, Any]] = []
+    for figure in settings.bounds:
+        groups: dict[Any, list[Curve]] = {}
+        for curve in figure.curves:
+            entry = curve.entry
+            if entry.scope == "epsilon" and entry.kind != "estimate" and answer(curve.variable) == "epsilon":
+                words = ": ".join([entry.system.words, *(entry.needs if curve.randomizer else ())])
+                groups.setdefault((curve.panel, words, curve.fixed), []).append(curve)
+        for (panel, words, fixed), curves in groups.items():
+            if {curve.entry.kind for curve in curves} == {"lower", "upper"}:
+                found.append(
+                    {
+                        "figure": f"{figure.paper}, {figure.name}, {panel}",
+                        "system": words,
+                        "setting": ", ".join(f"{key} = {value:g}" for key, value in fixed),
+                        "variable": curves[0].variable,
+                        "curves": [
+                            [curve.entry.kind, curve.accountant, f"{curve.stem(settings.results)}.csv"]
+                            for curve in curves
+                        ],
+                        "needs": {curve.accountant: ", ".join(curve.entry.needs) for curve in curves},
+                    }
+                )
+    return found

@@ -1,0 +1,49 @@
+"""Accuracy against epsilon: what a run reached after every epoch, and what it had cost by then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from shuffledp.accountants import registry
+from shuffledp.checks import FloatArray
+from shuffledp.reproduction.studies.over_seeds import accuracies
+
+
+def privacy_utility(
+    histories: Sequence[pd.DataFrame], *, names: Sequence[str], delta: float, **setting: float
+) -> dict[str, FloatArray]:
+    """Join the accuracies of several seeds with epsilon by several accountants.
+
+    Args:
+        histories: one table a seed with the columns epoch, round and test_accuracy, all of the same epochs.
+        names: accountants.
+        delta: target.
+        setting: the variables of their systems, such as n, k and eps0 of the subsampled shuffle; each
+            accountant takes those of its own.
+
+    Returns:
+        Columns, one row an epoch: epoch, round, seeds (how many), accuracy (mean over seeds), deviation
+        (standard deviation over seeds, with one degree of freedom less; 0 for one seed), and by the name of
+        each accountant epsilon after that round, of the accountant's kind.
+
+    Raises:
+        ValueError: there is no history, the histories differ in their epochs, or an argument is out of range.
+    """
+    rounds, mean, deviation = accuracies(histories)
+    return {
+        "epoch": histories[0]["epoch"].to_numpy(dtype=np.float64),
+        "round": rounds,
+        "seeds": np.full(rounds.shape, float(len(histories))),
+        "accuracy": mean,
+        "deviation": deviation,
+        **{name: _epsilon(name, rounds, delta, setting) for name in names},
+    }
+
+
+def _epsilon(name: str, rounds: FloatArray, delta: float, setting: Mapping[str, float]) -> FloatArray:
+    entry = registry.get(name)
+    own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
+    return np.asarray(entry.epsilon(rounds=rounds, delta=delta, **own))

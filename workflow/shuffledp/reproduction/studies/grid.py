@@ -1,0 +1,114 @@
+"""A large study: one experiment on a grid of eps0, k and randomiser, and accounting along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shuffledp.records.provenance import Product
+from shuffledp.training.costs import core_seconds
+from shuffledp.training.experiment import Experiment
+
+if TYPE_CHECKING:
+    from shuffledp.reproduction.config import Curve
+
+FOLDER = "sweep"
+# Between name and value in a path, as Snakemake's Paramspace has it.
+SEPARATOR = "~"
+
+
+def coordinates(*, eps0: float, k: int, randomizer: str) -> dict[str, str]:
+    """Return a point of the grid as paths spell it."""
+    return {"eps0": f"{eps0:.10g}", "k": f"{k:.0f}", "randomizer": randomizer}
+
+
+def parts(point: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the folders of a point of the grid, one in the other."""
+    return tuple(f"{name}{SEPARATOR}{value}" for name, value in point.items())
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """An experiment on a grid.
+
+    Attributes:
+        settings: resolved, what figure and caption are made from.
+        cells: an experiment for each point of the grid; its name is the folder of its runs.
+        curves: epsilon along the rounds, for each eps0, k and accountant.
+    """
+
+    settings: Mapping[str, Any]
+    cells: tuple[Experiment, ...]
+    curves: tuple[Curve, ...]
+
+    @property
+    def points(self) -> list[dict[str, str]]:
+        """The grid as paths spell it, a point a cell."""
+        return [_point(cell) for cell in self.cells]
+
+    @property
+    def accountants(self) -> tuple[str, ...]:
+        """Those that every point is accounted for by."""
+        return tuple(self.settings["curves"])
+
+    def folder(self, results: str) -> str:
+        """Return where all of it is kept."""
+        return f"{results}/{FOLDER}"
+
+    def trainings(self, results: str) -> list[tuple[Experiment, Product]]:
+        """Return the runs, one a cell and seed, as products of the workflow, each with its experiment."""
+        return [
+            (cell, cell.product(f"{self.folder(results)}/{cell.name}", seed))
+            for cell in self.cells
+            for seed in range(cell.seeds)
+        ]
+
+    def frontier(self, results: str) -> Product:
+        """Return the table of what no other point beats (``frontier``) as a product of the workflow."""
+        stem = f"{self.folder(results)}/frontier"
+        runs: dict[str, list[str]] = {cell.name: [] for cell in self.cells}
+        for cell, run in self.trainings(results):
+            runs[cell.name] += run.outputs
+        curves: dict[tuple[str, str], dict[str, str]] = {}
+        for curve in self.curves:
+            own = curves.setdefault((curve.figure, curve.panel), {})
+            own[curve.accountant] = f"{curve.stem(results)}.csv"
+        cells = [
+            {
+                "eps0": cell.eps0,
+                "k": cell.k,
+                "randomizer": cell.randomizer,
+                "runs": runs[cell.name],
+                "curves": curves[parts(_point(cell))[:2]],
+            }
+            for cell in self.cells
+        ]
+        return Product(
+            record=f"{stem}.json",
+            parameters={"accountants": list(self.accountants), "cells": cells},
+            modules=("shuffledp.reproduction.studies.frontier", "shuffledp.records.tables"),
+            outputs=(f"{stem}.csv",),
+            inputs=(
+                *(run for own in runs.values() for run in own),
+                *(path for own in curves.values() for path in own.values()),
+            ),
+        )
+
+    def outlook(self, results: str, *, is_current: Callable[[str], bool]) -> str:
+        """Say in a line what is still to be made, and about what it costs.
+
+        Args:
+            results: folder of the results.
+            is_current: whether a path is that of an output which needs no making.
+        """
+        left = [cell for cell, run in self.trainings(results) if not is_current(run.outputs[0])]
+        curves = [curve for curve in self.curves if not is_current(f"{curve.stem(results)}.csv")]
+        hours = sum(map(core_seconds, left)) / 3600
+        cost = f"about {hours:.1f}" if hours >= 0.1 else "less than 0.1"
+        jobs = f"{len(left)} trainings and {len(curves)} accounting jobs"
+        return f"sweep: {jobs} left, {cost} core-hours of training"
+
+
+def _point(cell: Experiment) -> dict[str, str]:
+    return coordinates(eps0=cell.eps0, k=cell.k, randomizer=cell.randomizer)

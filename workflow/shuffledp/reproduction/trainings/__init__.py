@@ -1,0 +1,1 @@
+"""Recorded training runs: made, tuned, shown while they run, and proved again."""

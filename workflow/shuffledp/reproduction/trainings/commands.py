@@ -1,0 +1,130 @@
+"""What the command line and the workflow's script call: train, show how far it is, write the product."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import torch
+
+from shuffledp.records import files, provenance
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.trainings import progress, replay
+from shuffledp.training import costs, runs
+from shuffledp.training.experiment import Experiment
+
+
+def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
+    """Make runs of one experiment that were asked for, one after the other, on data that are loaded once.
+
+    Args:
+        requests: of the runs, as ``provenance.stage`` wrote them.
+        name: the experiment's.
+        on: device to compute on.
+        root: folder of the data; None for the default.
+    """
+    data, requested = None, [(path, files.read_json(path)) for path in requests]
+    experiments = [Experiment.from_parameters(name, request["parameters"]) for _, request in requested]
+    for (path, request), experiment in zip(requested, experiments, strict=True):
+        if data is None:
+            data = runs.load(experiment, root=root, on=on)
+            costs.announce(name, experiments)
+        label = f"{name} seed {request['parameters']['seed']}"
+        runs.make(
+            path,
+            name=name,
+            checkpoint=jobs.checkpoint_of(request["outputs"][0], ".pt"),
+            data=data,
+            on=on,
+            report=progress.lines(label, epochs=experiment.total_epochs),
+        )
+
+
+def train(
+    experiment: Experiment,
+    *,
+    seeds: Iterable[int],
+    device: str,
+    threads: int,
+    folder: str,
+    root: str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Make the runs of an experiment that are not made yet, one after the other.
+
+    Args:
+        experiment: what to train.
+        seeds: which runs.
+        device: "auto", "cpu" or "cuda".
+        threads: CPU threads.
+        folder: where the CSV files and records go.
+        root: folder of the data; None for the default.
+        say: prints a line.
+
+    Raises:
+        ValueError: device or data are not to be had.
+        ArithmeticError: a run diverged; the message names the round.
+    """
+    on = runs.device(device)
+    torch.set_num_threads(threads)
+    left = {}
+    for seed in seeds:
+        product = experiment.product(folder, seed)
+        if product.is_current():
+            say(f"{product.outputs[0]} is up to date")
+        else:
+            left[seed] = product
+    if not left:
+        return
+    data = runs.load(experiment, root=root, on=on)
+    costs.announce(experiment.name, [experiment] * len(left))
+    for seed, product in left.items():
+        with tempfile.TemporaryDirectory() as scratch:
+            request = provenance.stage(product, scratch)
+            with progress.reporting(
+                f"{experiment.name} seed {seed}", epochs=experiment.total_epochs
+            ) as report:
+                runs.make(
+                    request,
+                    name=experiment.name,
+                    checkpoint=jobs.checkpoint_of(product.outputs[0], ".pt"),
+                    data=data,
+                    on=on,
+                    report=report,
+                )
+        seconds = files.read_json(product.record)["environment"]["seconds"]
+        say(f"{product.outputs[0]} written after {seconds:.0f} s")
+
+
+def reproduce(
+    experiment: Experiment,
+    *,
+    seeds: Iterable[int],
+    rows: int,
+    stamp: bool,
+    folder: str,
+    root: str | None,
+    say: Callable[[str], None],
+) -> bool:
+    """Train the first epochs of recorded runs again, and say whether they are those of their tables.
+
+    Args:
+        experiment: what was trained.
+        seeds: which runs.
+        rows: how many epochs of each.
+        stamp: as for ``replay.replay``.
+        folder: where the CSV files and records are.
+        root: folder of the data; None for the default.
+        say: prints a line.
+
+    Returns:
+        Whether all were.
+
+    Raises:
+        ValueError: a table, a record or the data cannot be read.
+    """
+    torch.set_num_threads(1)
+    data = runs.load(experiment, root=root, on=torch.device("cpu"))
+    setting = {"folder": folder, "data": data, "rows": rows, "stamp": stamp, "say": say}
+    return all([replay.replay(experiment, seed=seed, **setting) for seed in seeds])

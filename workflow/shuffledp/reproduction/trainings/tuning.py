@@ -1,0 +1,109 @@
+"""Tries of learning rates on a held-out part of the training set; the test set is not looked at."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from shuffledp.records import provenance, tables
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.trainings import tries
+from shuffledp.reproduction.trainings.grid import SEED, Grid
+from shuffledp.training import costs, runs
+from shuffledp.training.sgd.cldp_sgd import DivergenceError
+from shuffledp.training.sgd.loop import Data, Row
+
+
+def tune(
+    grid: Grid,
+    *,
+    data: Data,
+    checkpoints: Sequence[Path],
+    identity: str,
+    say: Callable[[str], None],
+) -> list[Row]:
+    """Return a row a learning rate, as ``tries.result`` gives it; with halving, "epochs" too, those it had.
+
+    Args:
+        grid: what to try.
+        data: as ``runs.load`` gives it for the experiment.
+        checkpoints: a file a try, from which a try that was killed goes on; they are left there.
+        identity: whatever tells these tries from others.
+        say: called with a line a try.
+    """
+    parts = tries.split(data, grid.held_out, seed=SEED)
+    left, rows = list(range(len(grid.tries))), {}
+    for count, epochs in grid.stages:
+        left = sorted(left, key=lambda at: -_height(rows.get(at)))[:count]
+        for at in sorted(left):
+            entry = replace(grid.tries[at], epochs=(epochs,))
+            try:
+                history = runs.train(
+                    entry, seed=SEED, data=parts, checkpoint=checkpoints[at], identity=identity
+                )
+            except DivergenceError:
+                history = None
+            rows[at] = tries.result(entry.learning_rates[0], history)
+            if grid.halving:
+                rows[at]["epochs"] = epochs
+            rate, accuracy = entry.learning_rates[0], rows[at]["accuracy"]
+            after = f" after {epochs} epochs" if grid.halving else ""
+            say(f"{entry.name}: learning rate {rate:g}, held-out accuracy {accuracy:.4f}{after}")
+    return [rows[at] for at in range(len(grid.tries))]
+
+
+def _height(row: Row | None) -> float:
+    """Return what decides whether a try goes on: its accuracy, and less than any for one that diverged."""
+    return -1.0 if row is None or math.isnan(row["accuracy"]) else row["accuracy"]
+
+
+def make(
+    grid: Grid,
+    *,
+    results: str,
+    device: str,
+    threads: int,
+    root: Path | str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Make the table of tries, and its record, unless they are there and up to date; what was killed goes on.
+
+    Args:
+        grid: what to try.
+        results: folder of the results.
+        device: "auto", "cpu" or "cuda".
+        threads: CPU threads.
+        root: folder of the data; None for the default.
+        say: prints a line.
+
+    Raises:
+        ValueError: device or data are not to be had, or not enough images to hold out.
+    """
+    product = grid.product(results)
+    if product.is_current():
+        say(f"{product.outputs[0]} is up to date")
+        return
+    on = runs.device(device)
+    torch.set_num_threads(threads)
+    begun = time.perf_counter()
+    data = runs.load(grid.experiment, root=root, on=on)
+    costs.announce(f"tuning {grid.experiment.name}", grid.longest)
+    checkpoints = [
+        jobs.checkpoint_of(product.outputs[0], f"-{number}.pt") for number in range(len(grid.tries))
+    ]
+    identity = runs.identity(product.request(), on)
+    rows = tune(grid, data=data, checkpoints=checkpoints, identity=identity, say=say)
+    tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
+    environment = provenance.environment(packages=runs.PACKAGES, seconds=time.perf_counter() - begun)
+    with tempfile.TemporaryDirectory() as scratch:
+        staged = provenance.stage(product, scratch)
+        provenance.record(staged, environment={**environment, "device": {"type": on.type}})
+    for checkpoint in checkpoints:
+        checkpoint.unlink(missing_ok=True)
+    say(f"{product.outputs[0]} written")

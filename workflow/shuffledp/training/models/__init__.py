@@ -1,0 +1,1 @@
+"""The networks and convex models that are trained, by name."""
