@@ -22,8 +22,9 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 import shuffledp
-from shuffledp import limits, optional_packages, rounding
+from shuffledp import optional_packages, rounding
 from shuffledp.records import refusals
+from shuffledp.variables import THREADS, beyond
 
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant
@@ -699,7 +700,7 @@ def _count(option: str, text: str, *, at_least: int) -> int:
 
 
 def _limited(option: str, number: float) -> float:
-    words = limits.beyond(_VARIABLES.get(option, ""), number)
+    words = THREADS.beyond(number) if option == "--threads" else beyond(_VARIABLES.get(option, ""), number)
     if words:
         raise ValueError(f"{option} {words}")
     return number

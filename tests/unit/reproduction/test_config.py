@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import yaml
 
-from shuffledp import limits
 from shuffledp.reproduction import config, schema
+from shuffledp.variables import VARIABLES
 
 BASE = """\
 paths: {results: results, figures: figures, readme: README.md}
@@ -577,10 +577,13 @@ def test_every_number_that_decides_how_much_is_computed_has_a_limit():
 
 
 def test_limits_of_variables_are_those_of_the_accountants_with_their_reason():
-    panel = schema.schema()["$defs"]["panel"]["properties"]
-    for variable in ("n", "k", "slots", "rounds", "categories", "eps0", "sigma"):
-        assert panel[variable]["maximum"] == limits.LIMITS[variable].most
-        assert limits.LIMITS[variable].why in panel[variable]["description"]
+    found = schema.schema()["$defs"]
+    keys = found["panel"]["properties"] | found["randomizer"]["properties"]
+    limited = [one for one in VARIABLES.values() if one.limit]
+    assert {"n", "k", "slots", "rounds", "categories", "eps0", "sigma"} <= {one.name for one in limited}
+    for one in limited:
+        assert keys[one.name]["maximum"] == one.limit.most
+        assert one.limit.why in keys[one.name]["description"]
 
 
 TWICE = {

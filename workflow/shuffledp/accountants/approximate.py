@@ -31,11 +31,9 @@ def _enter(protocol: str, default: str) -> None:
     """Make a protocol known with (eps0, delta0)-LDP reports in place of eps0-LDP ones."""
     of_ldp = systems.get(protocol, "ldp")
 
-    def check(given: Mapping[str, Any]) -> systems.Setting:
-        rest = {name: value for name, value in given.items() if name != "delta0"}
-        delta0 = checks.probability("delta0", given["delta0"], zero=True)
-        checks.positive("eps0", given["eps0"])
-        return {**of_ldp.check(rest), "delta0": delta0}
+    def check(setting: systems.Setting) -> None:
+        checks.positive("eps0", setting["eps0"])
+        of_ldp.check(setting)
 
     systems.enter(
         systems.System(
@@ -44,8 +42,9 @@ def _enter(protocol: str, default: str) -> None:
             f"{of_ldp.words}, by (eps0, delta0)-LDP randomisers",
             (*of_ldp.variables, "delta0"),
             default,
-            check,
+            of_ldp.neighbours,
             _pure(of_ldp),
+            check,
         )
     )
 

@@ -5,10 +5,8 @@ The protocols are those of any eps0-LDP randomiser. Neither number can make epsi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from shuffledp import checks
 from shuffledp.accountants import checkin, random_checkin, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
@@ -54,25 +52,6 @@ BASES = (systems.get(*systems.MAIN), checkin.SYSTEM, random_checkin.SHUFFLE)
 PREFIXES = {"subsampled-shuffle": "", "shuffled-check-in": "check-in-", "shuffle": "shuffle-"}
 
 
-def numbers(eps0: float, given: Mapping[str, Any]) -> dict[str, float]:
-    """Return share and tv as far as they are given, checked.
-
-    Raises:
-        ValueError: one is out of range, or impossible at this eps0.
-    """
-    found = {}
-    if "share" in given:
-        found["share"] = four_kinds.checked_share(given["share"])
-    if "tv" in given:
-        # without a loss nothing can differ, which every tv bounds
-        found["tv"] = (
-            four_kinds.checked_tv(given["tv"], eps0)
-            if eps0 > 0
-            else checks.probability("tv", given["tv"], zero=True, one=True)
-        )
-    return found
-
-
 def columns(
     *,
     n: int,
@@ -116,9 +95,11 @@ def _enter(base: systems.System, mechanism: str) -> None:
     """Register what a mechanism knows, for one protocol: a system and its accountant."""
     known, name = KNOWN[mechanism], f"{PREFIXES[base.protocol]}{mechanism}-pld"
 
-    def check(given: Mapping[str, Any]) -> systems.Setting:
-        checked = base.check({variable: given[variable] for variable in base.variables})
-        return {**checked, **numbers(checked["eps0"], given)}
+    def check(setting: systems.Setting) -> None:
+        base.check(setting)
+        # without a loss nothing can differ, which every tv bounds
+        if "tv" in setting and setting["eps0"] > 0:
+            four_kinds.checked_tv(setting["tv"], setting["eps0"])
 
     def compute(**setting: Any) -> Columns:
         return columns(**setting)
@@ -130,8 +111,9 @@ def _enter(base: systems.System, mechanism: str) -> None:
             f"{base.words}, of a randomiser with {known.words}",
             (*base.variables, *known.variables),
             name,
-            check,
+            base.neighbours,
             base.pure,
+            check,
         )
     )
     register(

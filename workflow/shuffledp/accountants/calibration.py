@@ -12,9 +12,10 @@ import functools
 import math
 from collections.abc import Callable
 
-from shuffledp import checks, limits, rounding
+from shuffledp import checks, rounding
 from shuffledp.accountants import registry
 from shuffledp.accountants.registry import Accountant
+from shuffledp.variables import VARIABLES
 
 DIGITS = 7
 
@@ -23,8 +24,8 @@ Height = Callable[[int], float]
 
 _UNIT = 10 ** (DIGITS - 1)  # the smallest mantissa
 _SMALLEST_EXPONENT = -300  # of delta and of eps0; doubles end at 1e-308
-_LARGEST_EPS0_EXPONENT = round(math.log10(limits.LIMITS["eps0"].most))
-_LARGEST_ROUNDS_EXPONENT = round(math.log10(limits.LIMITS["rounds"].most))
+_LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].limit.most))
+_LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].limit.most))
 _TINY = 1e-300
 _PUSH = 0.2  # how far interpolation is pushed to the middle: k1 of the ITP method, at its k2 = 2
 _SPARE = 4  # the interval may at any time be so much wider than bisection would have left it

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from shuffledp import checks
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import ApproximateDP, kairouz2015, subsample
@@ -16,15 +14,6 @@ from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, merge_to_lattice
 from shuffledp.profiles.four_kinds import kinds_outcomes
-
-
-def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {
-        "n": checks.count("n", given["n"]),
-        "rate": checks.probability("rate", given["rate"]),
-        "eps0": checks.eps0(given["eps0"]),
-    }
-
 
 SYSTEM = systems.enter(
     systems.System(
@@ -34,7 +23,7 @@ SYSTEM = systems.enter(
         "shuffled",
         ("n", "rate", "eps0"),
         "check-in-joint-pld",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         # a round with all clients hides nobody by sampling
         lambda setting: setting["eps0"],
     )

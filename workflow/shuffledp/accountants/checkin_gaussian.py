@@ -7,13 +7,11 @@ rounds best is taken; a fixed one, as liew2022 has it, ends where n delta0 has u
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from scipy import optimize
 
-from shuffledp import checks, numerics
+from shuffledp import numerics
 from shuffledp.accountants import checkin, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
@@ -27,14 +25,6 @@ _LEAST_EPS0 = 1e-9  # below, a smaller local guarantee would gain nothing
 _ROUNDING = 1e-9  # of binomial probabilities, relative
 
 
-def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {
-        "n": checks.count("n", given["n"]),
-        "rate": checks.probability("rate", given["rate"]),
-        "sigma": checks.positive("sigma", given["sigma"]),
-    }
-
-
 SYSTEM = systems.enter(
     systems.System(
         "shuffled-check-in",
@@ -43,7 +33,7 @@ SYSTEM = systems.enter(
         "of deviation sigma, over the largest distance of any two clients' records, are shuffled",
         ("n", "rate", "sigma"),
         "check-in-gaussian-pld",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         lambda setting: math.inf,
     )
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shuffledp import checks, numerics
+from shuffledp import numerics
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import kairouz2015
@@ -31,23 +31,15 @@ _STEP = 10.0  # of the nats below which losses are left out
 _PAPER_SLACK, _PAPER_CUT = 0.5, 200 / 60  # of figure 4: Delta, and cut-off over the mean number of reports
 
 
-def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {
-        "n": checks.count("n", given["n"]),
-        "rate": checks.probability("rate", given["rate"]),
-        "sigma": checks.positive("sigma", given["sigma"]),
-    }
-
-
 SYSTEM = systems.enter(
     systems.System(
         "distributed-check-in",
         "gaussian",
         "rounds in which each of n clients takes part with probability rate, and reports with Gaussian noise "
-        "of deviation sigma are averaged, with removal of a client",
+        "of deviation sigma are averaged",
         ("n", "rate", "sigma"),
         "distributed-check-in-pld",
-        _checked,
+        systems.Neighbours.REMOVAL,
         lambda setting: math.inf,
     )
 )

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from shuffledp import checks
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
@@ -21,11 +18,6 @@ from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
 from shuffledp.profiles.gaussian import gaussian_epsilon
 from shuffledp.profiles.shuffled_gaussian import WAYS, shuffled_gaussian_outcomes
 from shuffledp.rdp.liew2022gaussian import liew2022gaussian_shuffle
-
-
-def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {"n": checks.count("n", given["n"]), "sigma": checks.positive("sigma", given["sigma"])}
-
 
 SYSTEM = systems.enter(
     systems.System(
@@ -35,7 +27,7 @@ SYSTEM = systems.enter(
         "shuffled",
         ("n", "sigma"),
         "gaussian-unshuffled",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         lambda setting: math.inf,
     )
 )

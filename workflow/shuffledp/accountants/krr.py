@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp import checks
 from shuffledp.accountants import clones, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.fourier_accountant import fourier_epsilon
 from shuffledp.pld.outcomes import connect_the_dots
 from shuffledp.profiles.krr import krr_lattice, krr_outcomes
-
-
-def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {
-        "n": checks.count("n", given["n"]),
-        "categories": checks.count("categories", given["categories"], at_least=2),
-        "gamma": checks.probability("gamma", given["gamma"]),
-    }
 
 
 def _eps0(setting: Mapping[str, Any]) -> float:
@@ -37,7 +28,7 @@ SYSTEM = systems.enter(
         "rounds of all n clients, whose k-ary randomised responses are shuffled",
         ("n", "categories", "gamma"),
         "krr-weak",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         _eps0,
     )
 )

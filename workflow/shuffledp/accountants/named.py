@@ -39,20 +39,6 @@ _WORDS = {
 }
 
 
-class Bracket(NamedTuple):
-    """Where epsilon of a named randomiser lies.
-
-    Attributes:
-        lower: epsilon of one of its data sets and neighbours: no valid accountant can report less.
-        upper: certified.
-        names: the data set behind ``lower``, in words, and the accountant behind ``upper``.
-    """
-
-    lower: float
-    upper: float
-    names: tuple[str, str]
-
-
 class _Case(NamedTuple):
     """A named randomiser in a protocol.
 
@@ -111,19 +97,19 @@ def epsilon(
     return entry.epsilon(rounds=rounds, delta=delta, **own)
 
 
-def bracket(
-    *, rounds: int, delta: float, randomizer: str | None = None, **setting: Any
-) -> registry.Bracket | Bracket:
+def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setting: Any) -> registry.Bracket:
     """Return the tightest lower and upper bounds on epsilon: of any randomiser's worst, or of a named one.
 
     Args:
         rounds: number of rounds, one number.
         delta: target, in [0, 1).
         randomizer: as for ``epsilon``.
-        setting: as for ``epsilon``; without a randomiser n, k and eps0.
+        setting: as for ``epsilon``; without a randomiser protocol and mechanism of a system, the subsampled
+            shuffle of eps0-LDP reports if left out, and its variables.
 
     Returns:
-        ``registry.bracket`` without a randomiser, else a ``Bracket`` of the named one.
+        ``registry.bracket`` without a randomiser, else the bracket of the named one, whose lower bound is
+        epsilon of one of its data sets and neighbours.
 
     Raises:
         ValueError: an argument is missing, unknown or out of range.
@@ -138,7 +124,7 @@ def bracket(
     lower, words = _lower(case, count, checks.probability("delta", delta, zero=True))
     registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{entry.name!r}"))
     # they may cross by rounding where both are the pure DP of the protocol
-    return Bracket(min(lower, upper), upper, (words, entry.name))
+    return registry.Bracket(min(lower, upper), upper, (words, entry.name))
 
 
 def accountant(
@@ -246,7 +232,7 @@ def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
             f"{', '.join(given) or 'nothing'}"
         )
     named_randomizers.check_parameters(randomizer, parameters)
-    checked = found[0].check(setting)
+    checked = found[0].in_range(setting)
     # where eps0 is not one for numbers, they are checked all the same
     some = min(max(checked["eps0"], via_pld.SMALLEST_EPS0), via_pld.LARGEST_EPS0)
     known = named_randomizers.named(randomizer, eps0=some, **parameters)

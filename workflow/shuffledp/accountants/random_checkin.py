@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp import checks
 from shuffledp.accountants import clones, feldman2021, randomized_response, systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import balle2020
@@ -27,18 +26,6 @@ _STRENGTHS = {
 }
 
 
-_CHECKS: dict[str, Callable[[Any], float]] = {
-    "n": lambda value: checks.count("n", value),
-    "slots": lambda value: checks.count("slots", value),
-    "participation": lambda value: checks.probability("participation", value, zero=True, one=True),
-    "eps0": checks.eps0,
-}
-
-
-def _checked(given: Mapping[str, Any]) -> systems.Setting:
-    return {name: _CHECKS[name](value) for name, value in given.items()}
-
-
 def _eps0(setting: systems.Setting) -> float:
     """Each client reports once a round at most."""
     return setting["eps0"]
@@ -51,7 +38,7 @@ systems.enter(
         "windows of so many slots, of which each client takes part in one at random, or in none",
         ("slots", "participation", "eps0"),
         "fixed-window-clones",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         _eps0,
     )
 )
@@ -62,7 +49,7 @@ systems.enter(
         "runs in which each client takes part in one of the next so many slots at random",
         ("slots", "eps0"),
         "sliding-window-clones",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         _eps0,
     )
 )
@@ -73,7 +60,7 @@ systems.enter(
         "windows of so many slots, of which each of n clients picks one at random, averaged slot by slot",
         ("n", "slots", "eps0"),
         "averaged-window-clones",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         _eps0,
     )
 )
@@ -84,7 +71,7 @@ SHUFFLE = systems.enter(
         "rounds of all n clients, whose eps0-LDP reports are shuffled",
         ("n", "eps0"),
         "shuffle-clones",
-        _checked,
+        systems.Neighbours.SUBSTITUTION,
         _eps0,
     )
 )

@@ -6,17 +6,20 @@ This module knows no accountant; each module of ``shuffledp.accountants`` regist
 from __future__ import annotations
 
 import difflib
+import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import checks, limits, numerics
+from shuffledp import checks, numerics
 from shuffledp.accountants import systems
 from shuffledp.approximate_dp.composition import subsample
 from shuffledp.checks import FloatArray
+from shuffledp.variables import check_limit
 
 Kind = Literal["upper", "lower", "estimate"]
 Scope = Literal["epsilon", "renyi", "clones"]
@@ -118,10 +121,10 @@ class Accountant:
 def _rounds(value: ArrayLike) -> FloatArray:
     """Return numbers of rounds, whole and within their limits."""
     if isinstance(value, int):  # one that no array of numbers holds would be refused as no number
-        limits.check("rounds", value)
+        check_limit("rounds", value)
     counts = checks.counts("rounds", value)
     if counts.size:
-        limits.check("rounds", float(counts.max()))
+        check_limit("rounds", float(counts.max()))
     return counts
 
 
@@ -244,12 +247,13 @@ def attempts(
 
 
 class Bracket(NamedTuple):
-    """Where epsilon lies for the worst randomiser of a mechanism, and which accountants say so.
+    """Where epsilon lies for the worst randomiser of a mechanism, or for one, and what says so.
 
     Attributes:
         lower: no valid accountant can report less.
-        upper: certified for every randomiser of the mechanism.
-        names: the accountants behind ``lower`` and ``upper``.
+        upper: certified for every randomiser of the mechanism, or for the one.
+        names: the accountants behind ``lower`` and ``upper``; of one randomiser ``lower`` is of a data set,
+            in words.
         refusals: accountants that cannot answer, and why.
     """
 
@@ -257,6 +261,47 @@ class Bracket(NamedTuple):
     upper: float
     names: tuple[str, str]
     refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def ratio(self) -> float:
+        """The upper bound over the lower one, inf where that is 0."""
+        return self.upper / self.lower if self.lower > 0 else math.inf
+
+
+def bracket_of(
+    answers: Iterable[tuple[Accountant, Mapping[str, float | FloatArray]]],
+    refusals: Iterable[Refusal] = (),
+) -> Bracket | None:
+    """Return the tightest lower and upper bounds on epsilon among what accountants of one system found.
+
+    Args:
+        answers: accountants and their columns, each "epsilon" one number, as ``attempts`` returns them; those
+            that bound something else than epsilon, and estimates, take no part.
+        refusals: of accountants of the same system.
+
+    Returns:
+        The bracket; of equal bounds the first is named. None if there is no bound on one of the sides.
+
+    Raises:
+        ValueError: the accountants are of several systems. A bound for one protocol, mechanism or relation of
+            neighbours says nothing of another.
+        ArithmeticError: the lower bound exceeds the upper one by more than rounding.
+    """
+    rows = [(entry, float(columns["epsilon"])) for entry, columns in answers]
+    asked = {entry.system: None for entry, _ in rows}
+    if len(asked) > 1:
+        of = " and ".join(f"{system}, neighbours by {system.neighbours}" for system in asked)
+        raise ValueError(f"answers must be of one system to make a bracket, got those of {of}")
+    bounds = {
+        kind: [(value, entry.name) for entry, value in rows if (entry.kind, entry.scope) == (kind, "epsilon")]
+        for kind in ("lower", "upper")
+    }
+    if not all(bounds.values()):
+        return None
+    lower = max(bounds["lower"], key=operator.itemgetter(0))
+    upper = min(bounds["upper"], key=operator.itemgetter(0))
+    check_order(lower[0], upper[0], (lower[1], upper[1]))
+    return Bracket(lower[0], upper[0], (lower[1], upper[1]), tuple(refusals))
 
 
 def check_order(lower: float, upper: float, names: tuple[str, str]) -> None:
@@ -297,31 +342,21 @@ def bracket(
     system = systems.get(protocol, mechanism)
     system.checked(setting, "the bracket")
     count = checks.count("rounds", rounds, at_least=0)
-    limits.check("rounds", count)
-    refusals: list[Refusal] = []
-
-    def all_of(kind: Kind) -> list[tuple[float, str]]:
-        listed = map(get, names(kind, protocol=protocol, mechanism=mechanism))
-        entries = [entry for entry in listed if entry.scope == "epsilon"]
-        if not entries:
+    check_limit("rounds", count)
+    listed = map(get, names(protocol=protocol, mechanism=mechanism))
+    entries = [entry for entry in listed if entry.scope == "epsilon" and entry.kind != "estimate"]
+    for kind in ("lower", "upper"):
+        if not any(entry.kind == kind for entry in entries):
             raise ValueError(f"no bracket for {system}: it has no accountant of kind {kind!r}")
-        found, refused = attempts(entries, **setting, rounds=count, delta=delta)
-        refusals.extend(refused)
-        if not found:
-            why = "; ".join(f"{name}: {reason}" for name, reason in refused)
-            raise ValueError(
-                f"no bracket for {system} here, since no accountant of kind {kind!r} answers: {why}"
-            )
-        return [(float(columns["epsilon"]), entry.name) for entry, columns in found]
-
-    lower, upper = max(all_of("lower")), min(all_of("upper"))
-    check_order(lower[0], upper[0], (lower[1], upper[1]))
-    return Bracket(lower[0], upper[0], (lower[1], upper[1]), tuple(refusals))
-
-
-def _subsampled(given: Mapping[str, Any]) -> systems.Setting:
-    n, k = checks.clients(given["n"], given["k"])
-    return {"n": n, "k": k, "eps0": checks.eps0(given["eps0"])}
+    answers, refusals = attempts(entries, **setting, rounds=count, delta=delta)
+    found = bracket_of(answers, refusals)
+    if found is None:
+        silent = next(kind for kind in ("lower", "upper") if all(entry.kind != kind for entry, _ in answers))
+        why = "; ".join(f"{name}: {reason}" for name, reason in refusals if get(name).kind == silent)
+        raise ValueError(
+            f"no bracket for {system} here, since no accountant of kind {silent!r} answers: {why}"
+        )
+    return found
 
 
 systems.enter(
@@ -330,9 +365,10 @@ systems.enter(
         "rounds of k of n clients, drawn afresh, whose eps0-LDP reports are shuffled",
         ("n", "k", "eps0"),
         "clones-joint-pld",
-        _subsampled,
+        systems.Neighbours.SUBSTITUTION,
         lambda setting: float(
             subsample(eps=setting["eps0"], delta=0.0, gamma=setting["k"] / setting["n"]).eps
         ),
+        lambda setting: checks.clients(setting["n"], setting["k"]),
     )
 )

@@ -6,11 +6,14 @@ a second one, however alike their variables.
 
 from __future__ import annotations
 
+import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp import limits
+from shuffledp import checks
+from shuffledp.variables import VARIABLES, check_limit
 
 Setting = dict[str, Any]
 
@@ -20,6 +23,38 @@ MAIN = ("subsampled-shuffle", "ldp")
 def answer(variable: str) -> str:
     """Return what a curve along a variable gives: delta along epsilon, epsilon along any other."""
     return "delta" if variable == "epsilon" else "epsilon"
+
+
+class Neighbours(enum.StrEnum):
+    """How two data sets differ that must not be told apart: a bound for one relation is none for another."""
+
+    SUBSTITUTION = "substitution"  # the record of one client is another
+    REMOVAL = "removal"  # one client is not there
+
+
+def checked(name: str, value: Any) -> float:
+    """Return the value of a variable as the number that the table of variables means.
+
+    Raises:
+        ValueError: it is out of the variable's range.
+    """
+    wanted = VARIABLES[name].range
+    if wanted.whole:
+        return checks.count(name, value, at_least=int(wanted.least))
+    if wanted.most == math.inf:
+        return (
+            checks.positive(name, value) if wanted.without_least else checks.real(name, value, at_least=0.0)
+        )
+    if (wanted.least, wanted.most) == (0, 1):
+        return checks.probability(name, value, zero=not wanted.without_least, one=not wanted.without_most)
+    number = checks.real(name, value)
+    if number not in wanted:
+        raise ValueError(f"{name} must lie in {wanted.interval}, got {value!r}")
+    return number
+
+
+def _anything(setting: Setting) -> None:
+    """Let every value of a variable go with every value of the others."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +67,9 @@ class System:
         words: both in words.
         variables: what sets it, besides the number of rounds and delta.
         default: the accountant to take where none is named.
-        check: from the variables to themselves, checked; raises ValueError.
+        neighbours: how data sets differ that must not be told apart.
         pure: from the checked variables to the pure DP parameter of one round, inf if there is none.
+        check: raises ValueError where values, each in its variable's range, do not go together.
     """
 
     protocol: str
@@ -41,8 +77,9 @@ class System:
     words: str
     variables: tuple[str, ...]
     default: str
-    check: Callable[[Mapping[str, Any]], Setting]
+    neighbours: Neighbours
     pure: Callable[[Setting], float]
+    check: Callable[[Setting], object] = _anything
 
     def __str__(self) -> str:
         return f"{self.protocol} with {self.mechanism}"
@@ -72,9 +109,22 @@ class System:
                 f"delta); got {', '.join(given) or 'nothing'}"
                 + (f", which set {' or '.join(meant)}: name that, or its accountants" if meant else "")
             )
-        found = self.check(given)
+        found = self.in_range(given)
         for name, value in found.items():
-            limits.check(name, value)
+            check_limit(name, value)
+        return found
+
+    def in_range(self, given: Mapping[str, Any]) -> Setting:
+        """Return the variables, each in its range and all of them together, as far as that goes.
+
+        Args:
+            given: a value of each of the system's variables by name.
+
+        Raises:
+            ValueError: one is out of range, or they do not go together.
+        """
+        found = {name: checked(name, given[name]) for name in self.variables}
+        self.check(found)
         return found
 
 

@@ -18,7 +18,7 @@ import jsonschema
 import numpy as np
 import yaml
 
-from shuffledp import accountants, limits
+from shuffledp import accountants
 from shuffledp.accountants import named, registry, systems
 from shuffledp.accountants.systems import System, answer, variables
 from shuffledp.records import refusals
@@ -29,11 +29,10 @@ from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.studies.grid import FOLDER, Sweep, coordinates, parts
 from shuffledp.reproduction.trainings.grid import Grid
 from shuffledp.training.experiment import THEOREM3, Experiment
+from shuffledp.variables import VARIABLES, beyond
 
 # What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
-_WHOLE = ("n", "k", "categories", "slots", "rounds")
-_PROBABILITIES = ("delta", "gamma", "rate")
 # Of quantities that are drawn, by simulation, and of those that are computed.
 _DRAWN = {"runs": 1e6, "n": 1e8, "slots": 1e8}
 _MOST_TRAININGS = 100_000  # of a study, since every run of the workflow plans them all
@@ -91,6 +90,8 @@ class Curve:
             },
             modules=(entry.compute.__module__, "shuffledp.accountants.curves", "shuffledp.records.tables"),
             outputs=(f"{stem}.csv",),
+            # names, words and ranges decide no number
+            without=("shuffledp.variables",),
         )
 
 
@@ -981,7 +982,7 @@ def _points(
     spaced = np.linspace if variable == "epsilon" else np.geomspace
     points = spaced(first, last, int(x["points"]))
     points[0], points[-1] = first, last
-    if variable in _WHOLE:
+    if variable in VARIABLES and VARIABLES[variable].whole:
         points = np.unique(points.round())
         if points[0] < 1:
             raise ValueError(
@@ -1003,14 +1004,14 @@ def _check_range(
             f"{smallest['n']:g}; draw fewer clients per round or start x higher "
             f"(at {_where([*at, 'k'], files)})"
         )
-    if variable in _PROBABILITIES and max(values) >= 1:
-        raise ValueError(
-            f"configuration: {variable} must stay below 1 along x (at {_where([*at, 'x'], files)})"
-        )
+    ends = VARIABLES[variable].range
+    if ends.most < math.inf and max(values) not in ends:
+        words = f"stay below {ends.most:g}" if ends.without_most else f"be at most {ends.most:g}"
+        raise ValueError(f"configuration: {variable} must {words} along x (at {_where([*at, 'x'], files)})")
 
 
 def _check_limit(variable: str, value: float, where: str) -> None:
-    words = limits.beyond(variable, value)
+    words = beyond(variable, value)
     if words:
         raise ValueError(f"configuration: {variable} {words} (at {where})")
 

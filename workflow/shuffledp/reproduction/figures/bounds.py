@@ -23,36 +23,7 @@ from shuffledp.reproduction.figures.style import (
     power_of_ten,
     style,
 )
-
-_SYMBOLS = {
-    "n": "n",
-    "k": "k",
-    "eps0": r"\epsilon_0",
-    "categories": r"\mathrm{categories}",
-    "gamma": r"\gamma",
-    "rate": r"\gamma",
-    "slots": "m",
-    "participation": "p_0",
-    "sigma": r"\sigma",
-    "delta0": r"\delta_0",
-    "rounds": "T",
-    "delta": r"\delta",
-}
-_NAMES = {
-    "n": "clients $n$",
-    "k": "clients per round $k$",
-    "eps0": r"local privacy $\epsilon_0$",
-    "categories": "categories",
-    "gamma": r"probability $\gamma$ of a uniform answer",
-    "rate": r"check-in rate $\gamma$",
-    "slots": "slots $m$",
-    "participation": "participation $p_0$",
-    "sigma": r"noise $\sigma$",
-    "delta0": r"$\delta_0$",
-    "rounds": "rounds $T$",
-    "delta": r"$\delta$",
-    "epsilon": r"central privacy $\epsilon$",
-}
+from shuffledp.variables import VARIABLES
 
 
 def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
@@ -63,7 +34,7 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
         for name in all_variables()
         if name in columns and name not in (variable, answer(variable))
     }
-    words = [f"${_SYMBOLS[name]} = {power_of_ten(value)}$" for name, value in fixed.items()]
+    words = [f"${VARIABLES[name].tex} = {power_of_ten(value)}$" for name, value in fixed.items()]
     if "n" in fixed and "k" in fixed:
         words[1] += rf" ($\gamma = {power_of_ten(fixed['k'] / fixed['n'])}$)"
     return ", ".join(words[:2]) + "\n" + ", ".join(words[2:])
@@ -132,9 +103,9 @@ def draw_bounds(
                 else:
                     _draw_relative(lowest, name, curves, variable, styles, relative)
                 axis.tick_params(labelbottom=False)
-            lowest.set_xlabel(_NAMES[variable])
+            lowest.set_xlabel(VARIABLES[variable].label)
             if column == 0:
-                axis.set_ylabel(_NAMES[answer(variable)])
+                axis.set_ylabel(VARIABLES[answer(variable)].label)
                 if strip:
                     lowest.set_ylabel("ratio")
         entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}

@@ -1,0 +1,233 @@
+"""The variables of accounting, in one table; all that speaks of them is made from it.
+
+From the table come the options of the command line and how they are read, the checks of ranges, what the
+configuration may fix or vary, the labels of axes, and the page that documents them. A new variable is one
+entry.
+Nothing heavy is imported here, so that help and refusals of the command line need not wait for numpy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Limit(NamedTuple):
+    """How far a variable is accounted for, where its range goes further.
+
+    Attributes:
+        least: smallest value, where it is more than what the variable means that ends here; 0 if not.
+        most: largest value.
+        why: why it ends there, after "since".
+    """
+
+    least: float
+    most: float
+    why: str
+
+    def beyond(self, value: float) -> str | None:
+        """Return what a message says after a variable's name if its value is out of the limit, else None."""
+        if 0 < value < self.least:  # what is smaller is no value at all, which others say
+            return f"must be at least {self.least:g}, since {self.why}, got {value!r}"
+        if value > self.most:
+            return f"must be at most {self.most:g}, since {self.why}, got {value!r}"
+        return None
+
+
+class Range(NamedTuple):
+    """The values that a variable may take by what it means.
+
+    Attributes:
+        least: lower end.
+        most: upper end, inf if there is none.
+        without_least: whether the lower end itself is left out.
+        without_most: whether the upper end itself is left out.
+        whole: whether only whole numbers are meant.
+    """
+
+    least: float = 0.0
+    most: float = math.inf
+    without_least: bool = False
+    without_most: bool = False
+    whole: bool = False
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether a number is one of the values; nan and infinite ones never are."""
+        if not isinstance(value, int | float) or not -math.inf < value < math.inf:
+            return False
+        above = value > self.least if self.without_least else value >= self.least
+        below = value < self.most if self.without_most else value <= self.most
+        return above and below and (not self.whole or value == int(value))
+
+    @property
+    def words(self) -> str:
+        """What a value must be, for messages and tables."""
+        if self.whole:
+            return f"a whole number >= {self.least:g}"
+        if self.most == math.inf:
+            return f"a finite number {'>' if self.without_least else '>='} {self.least:g}"
+        return f"a number in {self.interval}"
+
+    @property
+    def interval(self) -> str:
+        """The ends, in brackets."""
+        first, last = "(" if self.without_least else "[", ")" if self.without_most else "]"
+        most = "1/2" if self.most == 0.5 else f"{self.most:g}"
+        return f"{first}{self.least:g}, {most}{last}"
+
+
+def counts(least: int) -> Range:
+    """Return the range of whole numbers from ``least`` on."""
+    return Range(least, whole=True)
+
+
+NON_NEGATIVE = Range()
+POSITIVE = Range(without_least=True)
+INSIDE = Range(0, 1, without_least=True, without_most=True)
+BELOW_ONE = Range(0, 1, without_most=True)
+PROBABILITY = Range(0, 1)
+UP_TO_HALF = Range(0, 0.5, without_least=True)
+
+_EXACT = Limit(0, 1e15, "whole numbers far beyond it are not exact in double precision")
+_SQUARES = Limit(1e-100, 1e100, "its square must be exact in double precision")
+_HIDING = Limit(0, 1e5, "reports with a larger one hide nothing")
+# of no variable, but read and refused like one
+THREADS = Limit(0, 1024, "no machine of today computes faster with more")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable.
+
+    Attributes:
+        name: what the library calls it, and the configuration and the columns of tables too.
+        option: what the command line calls it.
+        letter: what stands for its value in the help of the command line.
+        symbol: what stands for it in figures, in TeX; "" where its words do.
+        words: what an axis says before the symbol.
+        meaning: what it is, for people who meet it for the first time; without a full stop.
+        range: the values that it may take.
+        unit: of its values; "" for a number without one.
+        limit: how far it is accounted for; None where its range is all of it.
+        hint: what messages add to the range.
+    """
+
+    name: str
+    option: str
+    letter: str
+    symbol: str
+    words: str
+    meaning: str
+    range: Range
+    unit: str = ""
+    limit: Limit | None = None
+    hint: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether its values are whole numbers."""
+        return self.range.whole
+
+    @property
+    def tex(self) -> str:
+        """What stands for it in a formula, in TeX."""
+        return self.symbol or rf"\mathrm{{{self.words}}}"
+
+    @property
+    def label(self) -> str:
+        """What an axis says of it."""
+        return f"{self.words} ${self.symbol}$".strip() if self.symbol else self.words
+
+    @property
+    def description(self) -> str:
+        """Its meaning, unit and limit in a sentence."""
+        unit = f" ({self.unit})" if self.unit else ""
+        limit = f"; at most {self.limit.most:g}, since {self.limit.why}" if self.limit else ""
+        return f"{self.meaning}{unit}{limit}."
+
+    def beyond(self, value: float) -> str | None:
+        """Return what a message says after its name if a value is out of its limit, else None."""
+        return self.limit.beyond(value) if self.limit else None
+
+
+# fmt: off
+# What sets systems, in the order in which help and tables have it.
+OF_SYSTEMS = (
+    Variable("n", "--clients", "N", "n", "clients",
+             "Number of clients", counts(1), limit=_EXACT),
+    Variable("k", "--per-round", "K", "k", "clients per round",
+             "Clients drawn afresh for each round, at most n", counts(1), limit=_EXACT),
+    Variable("eps0", "--eps0", "EPS0", r"\epsilon_0", "local privacy",
+             "Local privacy parameter of the randomiser", NON_NEGATIVE, "nats", _HIDING),
+    Variable("categories", "--categories", "C", "", "categories",
+             "Categories of a record, as of k-ary randomised response", counts(2), limit=_EXACT),
+    Variable("gamma", "--gamma", "GAMMA", r"\gamma", "probability of a uniform answer",
+             "Probability that a k-ary randomised response is drawn uniformly", INSIDE),
+    Variable("rate", "--rate", "RATE", r"\gamma", "check-in rate",
+             "Probability that a client checks in to a round, on its own", INSIDE),
+    Variable("slots", "--slots", "M", "m", "slots",
+             "Slots of a window, of which a client picks one", counts(1), limit=_EXACT),
+    Variable("participation", "--participation", "P", "p_0", "participation",
+             "Probability that a client takes part in a window at all", PROBABILITY),
+    Variable("sigma", "--sigma", "SIGMA", r"\sigma", "noise",
+             "Deviation of the Gaussian noise over the records' largest distance", POSITIVE, limit=_SQUARES),
+    Variable("delta0", "--delta0", "DELTA0", r"\delta_0", "failure probability",
+             "Probability with which a local randomiser may fail its eps0", BELOW_ONE),
+    Variable("share", "--share", "F", "F", "share of the blanket",
+             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF),
+    Variable("tv", "--tv", "TV", r"\mathrm{TV}", "total variation",
+             "Bound on the total variation between reports of two records", PROBABILITY),
+)
+# What sets a randomiser that is named, besides eps0 and the categories above.
+OF_RANDOMIZERS = (
+    Variable("dimension", "--dimension", "D", "d", "dimension",
+             "Length of the vectors of a named randomiser", counts(1), limit=_EXACT),
+    Variable("subset", "--subset", "S", "s", "subset",
+             "Categories that subset selection sends", counts(1), limit=_EXACT),
+    Variable("cells", "--cells", "G", "g", "cells",
+             "Values of a hash of local hashing", counts(2), limit=_EXACT),
+    Variable("collision", "--collision", "P", "p", "collision",
+             "Least probability that two records have one hash, of local hashing", BELOW_ONE),
+)
+# What every question has, whatever is asked about.
+OF_QUESTIONS = (
+    Variable("rounds", "--rounds", "T", "T", "rounds",
+             "Number of rounds", counts(0), limit=_EXACT),
+    Variable("delta", "--delta", "DELTA", r"\delta", "",
+             "Target delta", BELOW_ONE, hint="; 0 asks for pure DP"),
+    Variable("epsilon", "--eps", "EPS", r"\epsilon", "central privacy",
+             "Epsilon at which delta is asked for", NON_NEGATIVE, "nats"),
+)
+# fmt: on
+VARIABLES = {variable.name: variable for variable in (*OF_SYSTEMS, *OF_RANDOMIZERS, *OF_QUESTIONS)}
+
+
+def beyond(name: str, value: float) -> str | None:
+    """Return what a message says after a variable's name if its value is out of the limit, else None.
+
+    A name that is not in the table has no limit.
+    """
+    return VARIABLES[name].beyond(value) if name in VARIABLES else None
+
+
+def check_limit(name: str, value: float) -> None:
+    """Make sure that a variable's value lies in its limit.
+
+    Raises:
+        ValueError: it does not; the message has the limit and its reason.
+    """
+    words = beyond(name, value)
+    if words:
+        raise ValueError(f"{name} {words}")
+
+
+def table() -> Iterator[tuple[str, ...]]:
+    """Yield a row of every variable for the documentation: name, option, symbol, meaning, values, unit."""
+    for variable in VARIABLES.values():
+        limit = variable.limit
+        least = f" from {limit.least:g}" if limit and limit.least else ""
+        upto = f"{least} up to {limit.most:g}" if limit else ""
+        values = f"{variable.range.words}{upto}"
+        yield variable.name, variable.option, variable.tex, variable.meaning, values, variable.unit
