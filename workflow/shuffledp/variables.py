@@ -189,7 +189,7 @@ OF_RANDOMIZERS = (
     Variable("cells", "--cells", "G", "g", "cells",
              "Values of a hash of local hashing", counts(2), limit=_EXACT),
     Variable("collision", "--collision", "P", "p", "collision",
-             "Least probability that two records have one hash, of local hashing", BELOW_ONE),
+             "Least probability that two records have one hash, where each report draws its own", BELOW_ONE),
 )
 # What every question has, whatever is asked about.
 OF_QUESTIONS = (

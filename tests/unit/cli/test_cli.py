@@ -11,16 +11,20 @@ import sys
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import shuffledp
 from shuffledp import accountants, cli, rounding
 from shuffledp.accountants import calibration, registry, systems
+from shuffledp.cli import options as reading
+from shuffledp.cli import printing
+from shuffledp.profiles import named_randomizers
 from shuffledp.reproduction import config
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.data.checksums import MNIST_SHA256
+from shuffledp.variables import OF_RANDOMIZERS, VARIABLES, counts
 
 SYSTEM = {"--clients": "1e4", "--per-round": "1e2"}
 EPSILON = {**SYSTEM, "--eps0": "1", "--rounds": "2e2", "--delta": "1e-6"}
@@ -29,18 +33,7 @@ CALIBRATE = {**SYSTEM, "--target-eps": "0.5", "--delta": "1e-6", "--rounds": "20
 SETTING = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
 COMMANDS = {"epsilon": EPSILON, "delta": DELTA, "calibrate": CALIBRATE}
 QUICK = ("--accountant", "girgis2021-upper")
-DESCRIPTION = {
-    "name",
-    "kind",
-    "scope",
-    "protocol",
-    "mechanism",
-    "citation",
-    "theorem",
-    "needs",
-    "label",
-    "note",
-}
+DESCRIPTION = set(printing.FIELDS)
 LISTED = [
     name
     for system in accountants.systems.systems()
@@ -111,7 +104,7 @@ def everything():
 
 
 def test_epsilon_says_for_what(table):
-    assert table[0] == "n=10000, k=100, eps0=1, rounds=200, delta=1e-06"
+    assert table[0] == "n=10000, k=100, eps0=1, rounds=200, delta=1e-06; neighbours by substitution"
 
 
 def test_epsilon_has_one_line_an_accountant(table):
@@ -168,6 +161,7 @@ def test_epsilon_as_json(everything):
         "upper": bracket.upper,
         "ratio": bracket.upper / bracket.lower,
         "names": {"lower": bracket.names[0], "upper": bracket.names[1]},
+        "neighbours": "substitution",
     }
 
 
@@ -202,7 +196,7 @@ def test_epsilon_without_rounds_costs_nothing():
 
 def test_infinite_and_not_computed_differ_in_json(capsys):
     numbers = {"a": math.inf, "b": [-math.inf, math.nan, None], "c": {"d": 0.1, "e": 3}}
-    cli._print_json(numbers)
+    printing.as_json(numbers)
     read = json.loads(capsys.readouterr().out)
     assert read == {"a": "inf", "b": ["-inf", None, None], "c": {"d": 0.1, "e": 3}}
     assert pd.to_numeric(pd.Series([1.5, read["a"]])).tolist() == [1.5, math.inf]
@@ -362,7 +356,7 @@ OF_SYSTEMS = {
 @pytest.mark.parametrize("names", OF_SYSTEMS, ids="-".join)
 def test_every_variable_has_its_option(names):
     setting = OF_SYSTEMS[names]
-    options = {{"n": "--clients"}.get(name, f"--{name}"): f"{value:g}" for name, value in setting.items()}
+    options = {VARIABLES[name].option: f"{value:g}" for name, value in setting.items()}
     given = words({**options, "--rounds": "3", "--protocol": names[0], "--mechanism": names[1]})
     found = as_json("delta", *given, "--eps", "0.2")
     assert found["setting"] == {**setting, "rounds": 3}
@@ -382,7 +376,7 @@ def test_every_variable_has_its_option(names):
             "--sigma has no meaning for protocol subsampled-shuffle with mechanism ldp",
         ),
         ((*words(EPSILON), "--sigma", "0"), "--sigma must be a finite number > 0, got '0'"),
-        ((*words(EPSILON), "--delta0", "2"), "--delta0 must be a number in [0, 1], got '2'"),
+        ((*words(EPSILON), "--delta0", "2"), "--delta0 must be a number in [0, 1), got '2'"),
         (
             (*words(KRR), "--delta", "1e-6"),
             "--per-round is needed for protocol subsampled-shuffle with mechanism ldp, which takes "
@@ -434,20 +428,12 @@ def test_what_belongs_to_another_system_is_refused(arguments, message):
 
 def test_the_accountants_are_listed():
     lines = shown("accountants").splitlines()
-    assert lines[0].split() == [
-        "name",
-        "kind",
-        "scope",
-        "protocol",
-        "mechanism",
-        "citation",
-        "theorem",
-        "needs",
-    ]
+    assert lines[0].split() == [field for field in printing.FIELDS if field not in ("label", "note")]
     assert [line.split()[0] for line in lines[2:]] == LISTED
     for line in lines[2:]:
         entry = accountants.get(line.split()[0])
-        for text in (entry.kind, entry.scope, entry.citation, entry.theorem, ", ".join(entry.needs)):
+        about = (entry.kind, entry.scope, entry.system.neighbours, entry.citation, entry.theorem)
+        for text in (*about, ", ".join(entry.needs)):
             assert text in line
 
 
@@ -492,6 +478,21 @@ def test_help(command, option):
     for name in COMMANDS.get(command, {}) if command else [*COMMANDS, "accountants"]:
         assert name in text
     assert "..." not in text.partition("\n")[2]  # the commands' summaries are not cut short
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_every_variable_and_every_name(command):
+    text = shown(command, "--help")
+    has = {one for one in re.findall(r"^ +(--[a-z0-9-]+)", text, re.M)}
+    of_systems = {VARIABLES[name].option for system in systems.systems() for name in system.variables}
+    assert of_systems < has
+    assert {one.option for one in OF_RANDOMIZERS} <= has or command != "epsilon"
+    known = {name for system in systems.systems() for name in (system.protocol, system.mechanism)}
+    if "--randomizer" in has:
+        known |= set(named_randomizers.NAMES)
+    # lines are folded at hyphens too
+    folded = re.sub(r"\s+", "", text)
+    assert not [name for name in known if name not in folded]
 
 
 def test_no_command_gets_help():
@@ -593,7 +594,7 @@ def test_counts_may_be_written_as_one_likes(count):
 
 
 def test_counts_stay_exact():
-    assert cli._count("--clients", "999999999999999", at_least=1) == 999999999999999
+    assert reading.Number(counts(1)).read("--clients", "999999999999999") == 999999999999999
 
 
 COUNTS = ["1.5", "-1", "nan", "inf", "-inf", "many", "", "1e999", "9" * 400, "1,000", "0x10"]
@@ -720,7 +721,7 @@ def test_whatever_is_shown_is_on_its_side(value, digits):
 
 @pytest.mark.parametrize("value", [1.96816, 12.34567, 1e-8, 1.234567e-300, 0.0, 1.0, 0.9999999, 300.0])
 def test_answers_print_as_they_are(value):
-    assert float(cli._digits(value)) == value
+    assert float(printing.digits(value)) == value
 
 
 # --- in an interpreter of its own
@@ -927,6 +928,16 @@ def test_errors_of_the_system_are_one_line(monkeypatch, error, line):
 
 
 @pytest.mark.usefixtures("shipped_folder")
+def test_an_interrupt_is_one_line_too(monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(config, "load", interrupt)
+    result = run("train", "girgis2021-fig3", expect=1)
+    assert (result.stdout, result.stderr.strip()) == ("", "Error: interrupted")
+
+
+@pytest.mark.usefixtures("shipped_folder")
 @pytest.mark.parametrize("command", ["train", "tune"])
 def test_threads_have_a_limit(command):
     line = refusal(command, "girgis2021-fig3", "--threads", "1e9")
@@ -976,7 +987,7 @@ def test_help_and_refusals_load_nothing_heavy(arguments):
         "    print('\\nloaded', *{name.partition('.')[0] for name in sys.modules})\n"
     )
     loaded = set(fresh(*arguments, code=code).stdout.splitlines()[-1].split())
-    assert {"loaded", "typer", "shuffledp"} <= loaded
+    assert {"loaded", "click", "shuffledp"} <= loaded
     assert not loaded & HEAVY
 
 
@@ -1032,7 +1043,7 @@ def test_a_randomiser_by_its_name():
         ({"--randomizer": "rr"}, "randomizer must be one of krr"),
         ({"--randomizer": "oue", "--mechanism": "krr"}, "--mechanism has no meaning with --randomizer"),
         ({"--randomizer": "oue", "--cells": "3"}, "takes no parameter; got n, k, eps0, cells"),
-        ({"--share": "0.7"}, "share must lie in (0, 1/2], got 0.7"),
+        ({"--share": "0.7"}, "--share must be a number in (0, 1/2], got '0.7'"),
         ({"--tv": "0.9"}, "tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = 0.462117"),
         ({"--dimension": "3"}, "--dimension has no meaning for"),
     ],

@@ -124,7 +124,7 @@ def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setti
     lower, words = _lower(case, count, checks.probability("delta", delta, zero=True))
     registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{entry.name!r}"))
     # they may cross by rounding where both are the pure DP of the protocol
-    return registry.Bracket(min(lower, upper), upper, (words, entry.name))
+    return registry.Bracket(min(lower, upper), upper, (words, entry.name), case.system.neighbours)
 
 
 def accountant(

@@ -254,12 +254,14 @@ class Bracket(NamedTuple):
         upper: certified for every randomiser of the mechanism, or for the one.
         names: the accountants behind ``lower`` and ``upper``; of one randomiser ``lower`` is of a data set,
             in words.
+        neighbours: how the data sets differ that both bounds are for.
         refusals: accountants that cannot answer, and why.
     """
 
     lower: float
     upper: float
     names: tuple[str, str]
+    neighbours: systems.Neighbours
     refusals: tuple[Refusal, ...] = ()
 
     @property
@@ -301,7 +303,8 @@ def bracket_of(
     lower = max(bounds["lower"], key=operator.itemgetter(0))
     upper = min(bounds["upper"], key=operator.itemgetter(0))
     check_order(lower[0], upper[0], (lower[1], upper[1]))
-    return Bracket(lower[0], upper[0], (lower[1], upper[1]), tuple(refusals))
+    (system,) = asked
+    return Bracket(lower[0], upper[0], (lower[1], upper[1]), system.neighbours, tuple(refusals))
 
 
 def check_order(lower: float, upper: float, names: tuple[str, str]) -> None:

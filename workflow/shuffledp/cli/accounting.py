@@ -1,0 +1,304 @@
+"""Commands that account for privacy: epsilon, delta, what fits into a budget, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shuffledp.cli import options, printing
+from shuffledp.cli.errors import with_options
+from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, POSITIVE, VARIABLES, counts
+
+if TYPE_CHECKING:
+    from shuffledp.accountants import Accountant
+    from shuffledp.accountants.systems import System
+
+_ORDER = ("upper", "estimate", "lower")
+_UNUSUAL_ROUNDS = (
+    "A client that sends two reports in a round: enter twice its EPS0 and one round, and count clients, not "
+    "reports, in N and K. Fewer than K reports arrive: throw them away unread, and draw the round anew; or, "
+    "where neither the records nor who a client is decide whether it drops out, enter the fewest that "
+    "arrived in any round for K, and N times that over K, rounded down, for N, which leaves the rate K/N "
+    "as it is."
+)
+_ONE = "One of those that `shuffledp accountants` lists (default: the tightest upper bound as a rule)."
+
+
+@click.command(epilog=_UNUSUAL_ROUNDS)
+@options.of_variables("rounds", "delta", of_randomizers=True)
+@options.of_system("This one only (default: all).")
+def epsilon(
+    given: dict[str, float],
+    randomizer: str | None,
+    protocol: str | None,
+    mechanism: str | None,
+    accountant: str | None,
+    as_json: bool,
+) -> None:
+    """Print epsilon by every accountant.
+
+    The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
+    worst eps0-LDP randomiser, or, where the mechanism is given, for the worst data sets. Upper bounds are
+    shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
+    accounting only and take no part in the interval. With --randomizer, the interval of that randomiser.
+    """
+    if randomizer is not None:
+        chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
+        _of_randomizer(randomizer, given, chosen, as_json=as_json)
+        return
+    system = _system(protocol, mechanism, accountant, given)
+    setting = _of_system(system, given)
+    from shuffledp import accountants, rounding
+
+    listed = accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+    entries = [accountants.get(name) for name in (listed if accountant is None else [accountant])]
+    refused: list[accountants.Refusal] = []
+    if accountant is None:
+        # one accountant that cannot answer does not take the table down
+        answers, refused = accountants.attempts(entries, **setting)
+        rows = [(entry, {name: float(value) for name, value in row.items()}) for entry, row in answers]
+    else:
+        rows = [(entry, _details(entry, setting)) for entry in entries]
+    rows.sort(key=lambda row: _tightest_first(row[0], row[1]["epsilon"]))
+    bracket = accountants.bracket_of(rows, refused) if accountant is None else None
+    if rows:
+        printing.warn_of_little(setting, rows[0][1]["epsilon"])
+    if as_json:
+        found = [
+            {**printing.described(entry), "epsilon": row["epsilon"], "details": row} for entry, row in rows
+        ]
+        for name, reason in refused:
+            about = printing.described(accountants.get(name))
+            found.append({**about, "epsilon": None, "refused": with_options(reason)})
+        as_one = {
+            "setting": setting,
+            "accountants": found,
+            "bracket": printing.bracket_as_json(bracket),
+        }
+        printing.as_json(as_one)
+        return
+    click.echo(f"{printing.in_words(setting)}; neighbours by {system.neighbours}")
+    cells = [
+        [rounding.shown(row["epsilon"], entry.kind), printing.side(entry), entry.citation, entry.theorem]
+        for entry, row in rows
+    ]
+    silent = [accountants.get(name) for name, _ in refused]
+    cells += [
+        ["none", printing.side(entry), entry.citation, f"cannot answer: {with_options(reason)}"]
+        for entry, (_, reason) in zip(silent, refused, strict=True)
+    ]
+    answering = [entry for entry, _ in rows]
+    printing.table(
+        ["accountant", "epsilon", "kind", "citation", "theorem"],
+        [[entry.name, *row] for entry, row in zip([*answering, *silent], cells, strict=True)],
+    )
+    if bracket:
+        click.echo(printing.bracket_in_words(bracket, joined=" and "))
+    elif accountant is not None:
+        ((entry, row),) = rows
+        for column in list(row)[1:]:  # epsilon itself is in the table
+            kind = entry.kind if column == "theorem_epsilon" else "estimate"
+            click.echo(f"{column} = {rounding.shown(row[column], kind)}")
+
+
+@click.command(epilog=_UNUSUAL_ROUNDS)
+@options.of_variables("rounds", "epsilon")
+@options.of_system(_ONE)
+def delta(
+    given: dict[str, float],
+    protocol: str | None,
+    mechanism: str | None,
+    accountant: str | None,
+    as_json: bool,
+) -> None:
+    """Print delta at a given epsilon.
+
+    The accountant computes epsilon from delta; this is inverted by bisection on log delta. An upper bound
+    on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
+    bound is rounded down.
+    """
+    asked = given.pop("epsilon")
+    system = _system(protocol, mechanism, accountant, given)
+    setting = _of_system(system, given)
+    from shuffledp import accountants, rounding
+    from shuffledp.accountants import calibration
+
+    entry = accountants.get(system.default if accountant is None else accountant)
+    found = calibration.delta_at(entry.name, eps=asked, **setting)
+    # every mechanism is (eps, 1)-DP, so no accountant is asked about that
+    recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
+    printing.warn_of_little(setting, asked)
+    if as_json:
+        result = {"delta": found, "eps": asked, "epsilon": recomputed}
+        printing.as_json({"setting": setting, "accountant": printing.described(entry), **result})
+        return
+    click.echo(printing.in_words(setting))
+    said = f"delta {printing.SIGN[entry.kind]} {printing.digits(found)}"
+    click.echo(f"{said} at epsilon = {asked:.15g} by {printing.source(entry)}")
+    if recomputed is not None:
+        click.echo(f"epsilon at that delta: {rounding.shown(recomputed, entry.kind)}")
+
+
+@click.command(epilog=_UNUSUAL_ROUNDS)
+@click.option(
+    "--target-eps",
+    metavar="EPS",
+    type=options.Number(POSITIVE),
+    required=True,
+    help="The budget: epsilon must not exceed it.",
+)
+@options.of_variables(
+    "delta",
+    besides=("rounds",),
+    ranges={"rounds": counts(1)},
+    words={"rounds": "Given: find the largest EPS0.", "eps0": "Given: find the largest T."},
+)
+@options.of_system(_ONE)
+def calibrate(
+    target_eps: float,
+    given: dict[str, float],
+    protocol: str | None,
+    mechanism: str | None,
+    accountant: str | None,
+    as_json: bool,
+) -> None:
+    """Print the largest EPS0, or T, within a budget.
+
+    With --rounds the largest EPS0, rounded down to seven digits; with --eps0 the largest whole T. Epsilon
+    recomputed from the printed number does not exceed the budget. The accountant must be an upper bound.
+    Where what is sent is not set by EPS0, as with --sigma, give neither of the two, and T is found.
+    """
+    unknown = "eps0" if "rounds" in given else "rounds"
+    system = _system(protocol, mechanism, accountant, given)
+    if "eps0" not in system.variables and "rounds" in given:
+        raise ValueError(
+            f"leave out --rounds, which are found: {system} is set by {_names(system)}, not by --eps0"
+        )
+    if "eps0" in system.variables and ("rounds" in given) == ("eps0" in given):
+        found = "both" if "rounds" in given else "neither"
+        raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {found}")
+    setting = _of_system(system, given, but=unknown)
+    from shuffledp import accountants, rounding
+    from shuffledp.accountants import calibration
+
+    find = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[unknown]
+    entry = accountants.get(system.default if accountant is None else accountant)
+    found = find(entry.name, target_eps=target_eps, **setting)
+    recomputed = float(entry.epsilon(**setting, **{unknown: found}))
+    printing.warn_of_little(setting, recomputed)
+    if as_json:
+        result = {"target_eps": target_eps, unknown: found, "epsilon": recomputed}
+        printing.as_json({"setting": setting, "accountant": printing.described(entry), **result})
+        return
+    click.echo(printing.in_words(setting))
+    shown = printing.digits(found) if unknown == "eps0" else str(found)
+    click.echo(f"{unknown} <= {shown} keeps epsilon <= {target_eps:.15g} by {printing.source(entry)}")
+    click.echo(f"epsilon there: {rounding.shown(recomputed, entry.kind)}")
+
+
+@click.command("accountants")
+@options.as_json
+def list_accountants(as_json: bool) -> None:
+    """List the accountants and their theorems."""
+    from shuffledp import accountants
+
+    names = [
+        name
+        for system in accountants.systems.systems()
+        for name in accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+    ]
+    entries = [printing.described(accountants.get(name)) for name in names]
+    if as_json:
+        printing.as_json(entries)
+        return
+    columns = [field for field in printing.FIELDS if field not in ("label", "note")]
+    rows = [{**entry, "needs": ", ".join(entry["needs"])} for entry in entries]
+    printing.table(columns, [[row[column] for column in columns] for row in rows])
+
+
+COMMANDS = (epsilon, delta, calibrate, list_accountants)
+
+
+def _of_randomizer(
+    name: str, given: dict[str, float], chosen: Mapping[str, str | None], *, as_json: bool
+) -> None:
+    """Print the interval of a named randomiser; the protocol follows from the variables."""
+    for option, value in chosen.items():
+        if value is not None:
+            raise ValueError(
+                f"{option} has no meaning with --randomizer, got {value!r}: --per-round, --rate or neither "
+                "set the protocol; leave it out"
+            )
+    from shuffledp import accountants
+
+    found = accountants.bracket(**given, randomizer=name)
+    printing.warn_of_little(given, found.upper)
+    if as_json:
+        setting: dict[str, Any] = {**given, "randomizer": name}
+        printing.as_json({"setting": setting, "bracket": printing.bracket_as_json(found)})
+        return
+    click.echo(f"{printing.in_words(given)}, randomizer={name}; neighbours by {found.neighbours}")
+    click.echo(printing.bracket_in_words(found, joined=", and "))
+
+
+def _system(
+    protocol: str | None, mechanism: str | None, accountant: str | None, given: Mapping[str, float]
+) -> System:
+    """Return what is accounted for: what the options say, the accountant is for, or the main system."""
+    from shuffledp import accountants
+    from shuffledp.accountants import systems
+
+    if protocol is not None and mechanism is None and accountant is None:
+        having = systems.mechanisms(protocol)
+        mechanism = having[0] if len(having) == 1 else None
+    known = [name for name in ("share", "tv") if name in given]
+    if known and mechanism is None and accountant is None:
+        mechanism = known[0] if len(known) == 1 else "blanket"
+        if protocol is None and "k" not in given:
+            protocol = "shuffled-check-in" if "rate" in given else "shuffle"
+    meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
+    if protocol is None and accountant is None and mechanism is not None:
+        known = [system.protocol for system in systems.systems() if system.mechanism == mechanism]
+        if meant.protocol not in known:
+            protocol = known[0] if len(known) == 1 else "shuffle"
+    asked = systems.get(protocol or meant.protocol, mechanism or meant.mechanism)
+    if accountant is not None and asked != meant:
+        raise ValueError(
+            f"accountant {accountant!r} is for {meant.words} (protocol {meant.protocol}, mechanism "
+            f"{meant.mechanism}), not for {asked.words}; leave out --protocol and --mechanism, or name "
+            f"another"
+        )
+    return asked
+
+
+def _names(system: System) -> str:
+    return ", ".join(VARIABLES[name].option for name in system.variables)
+
+
+def _of_system(system: System, given: dict[str, float], *, but: str = "") -> dict[str, float]:
+    """Return the setting, which must name the system's variables (all but the one that is looked for)."""
+    about = f"protocol {system.protocol} with mechanism {system.mechanism}"
+    takes = _names(system)
+    for name in system.variables:
+        if name not in given and name != but:
+            raise ValueError(f"{VARIABLES[name].option} is needed for {about}, which takes {takes}")
+    for variable in (*OF_SYSTEMS, *OF_RANDOMIZERS):
+        if variable.name in given and variable.name not in system.variables:
+            raise ValueError(f"{variable.option} has no meaning for {about}, which takes {takes}")
+    return given
+
+
+def _details(entry: Accountant, setting: dict[str, float]) -> dict[str, float]:
+    """Return an accountant's columns; where its numerics give up, say whose."""
+    try:
+        found = entry.details(**setting)
+    except ArithmeticError as error:
+        raise ArithmeticError(f"{entry.name}: {error}; choose another by --accountant") from error
+    return {column: float(value) for column, value in found.items()}
+
+
+def _tightest_first(entry: Accountant, value: float) -> tuple[int, bool, float]:
+    # a lower bound on what Renyi accounting reports is no rival of one on epsilon
+    return _ORDER.index(entry.kind), entry.scope != "epsilon", -value if entry.kind == "lower" else value

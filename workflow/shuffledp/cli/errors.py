@@ -1,0 +1,82 @@
+"""Whatever is wrong, told in one line on stderr, in the words of the command line."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from shuffledp.records import refusals
+from shuffledp.variables import VARIABLES
+
+BAD_INPUT = 2
+FAILED = 1
+
+# What the library calls by other names than the command line, besides the variables.
+_OPTIONS = {name: one.option for name, one in VARIABLES.items()} | {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("eps", "target_eps", "protocol", "mechanism", "accountant", "randomizer", "device")
+}
+# What a command is asked for, or calls otherwise; the closest option in letters is a false friend.
+_INSTEAD = {
+    ("delta", "--delta"): (
+        "--delta is what this command prints: give --eps, the epsilon at which it is asked for; epsilon at a "
+        "given delta is printed by `shuffledp epsilon`"
+    ),
+    ("epsilon", "--eps"): (
+        "--eps is what this command prints: give --delta; delta at a given epsilon is printed by "
+        "`shuffledp delta`, and the local privacy parameter is --eps0"
+    ),
+    ("epsilon", "--target-eps"): (
+        "--target-eps is an option of `shuffledp calibrate`; this command prints epsilon"
+    ),
+    ("delta", "--target-eps"): "--target-eps is an option of `shuffledp calibrate`; give --eps",
+    ("calibrate", "--eps"): (
+        "--eps is ambiguous here: the budget is --target-eps, and the local privacy parameter is --eps0"
+    ),
+}
+
+
+class OneLineErrors(click.Group):
+    """Commands that report whatever is wrong in one line on stderr, without usage and without traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Run the command line and exit: 0, 2 for bad input, 1 where the numerics give up."""
+        try:
+            code = super().main(*args, **{**kwargs, "standalone_mode": False}) or 0
+        except click.ClickException as error:
+            code = _complain(_of_usage(error), error.exit_code)
+        except click.Abort:
+            code = _complain("interrupted", FAILED)
+        except ValueError as error:
+            code = _complain(with_options(str(error)), BAD_INPUT)
+        except ArithmeticError as error:
+            code = _complain(with_options(str(error)), FAILED)
+        except OSError as error:
+            code = _complain(refusals.of_system(error), FAILED)
+        sys.exit(code)
+
+
+def _of_usage(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    asked = getattr(context, "info_name", None), getattr(error, "option_name", None)
+    if asked in _INSTEAD:
+        return _INSTEAD[asked]
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        # which click words otherwise in every other version
+        close = f". Did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
+        message = f"No such option: {error.option_name}{close}"
+    return message + (f" (see {context.command_path} --help)" if context else "")
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"Error: {' '.join(message.split())}", err=True)
+    return code
+
+
+def with_options(message: str) -> str:
+    """Return a refusal of the library's with the options of the variables that it says must be otherwise."""
+    return re.sub(r"(?<![\w-])([a-z]\w*)(?= must )", lambda found: _OPTIONS.get(found[1], found[1]), message)

@@ -1,0 +1,170 @@
+"""Options that commands share, made from the table of variables, and how numbers are read.
+
+Numbers arrive as text, so that 1e6 is a count and a refusal names option, value and range in our words.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, VARIABLES, Limit, Range, Variable
+
+Command = Callable[..., None]
+
+
+class Number(click.ParamType):
+    """A finite number of a range; whole ones are read exactly.
+
+    Args:
+        values: what it may be.
+        limit: how far it is computed, if that is less.
+        hint: what a refusal adds to the range.
+    """
+
+    name = "number"
+
+    def __init__(self, values: Range, limit: Limit | None = None, hint: str = "") -> None:
+        self._values = values
+        self._limit = limit
+        self._wanted = values.words + (" (1e6 will do)" if values.whole else "") + hint
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a text means; what is a number already stays one."""
+        return self.read(param.opts[0], value) if isinstance(value, str) and param else value
+
+    def read(self, option: str, text: str) -> float:
+        """Return the number that a text means.
+
+        Raises:
+            ValueError: it means none, or one out of the range or beyond the limit; the message names the
+                option.
+        """
+        number = _finite(text)
+        if number not in self._values:
+            raise ValueError(f"{option} must be {self._wanted}, got {text!r}")
+        number = int(number) if self._values.whole else float(number)
+        words = self._limit.beyond(number) if self._limit else None
+        if words:
+            raise ValueError(f"{option} {words}")
+        return number
+
+
+def _finite(text: str) -> float:
+    """Return a finite number, whole ones as int, exactly; nan for all that is none."""
+    try:
+        number: float = int(text)
+    except ValueError:
+        try:
+            number = float(text)
+        except ValueError:
+            return math.nan
+    try:
+        return number if math.isfinite(number) else math.nan
+    except OverflowError:  # an int that no float holds
+        return math.nan
+
+
+def _option(variable: Variable, values: Range, words: str, *, required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        variable.option,
+        variable.name,
+        metavar=variable.letter,
+        type=Number(values, variable.limit, variable.hint),
+        required=required,
+        help=words,
+    )
+
+
+def of_variables(
+    *needed: str,
+    besides: tuple[str, ...] = (),
+    of_randomizers: bool = False,
+    ranges: Mapping[str, Range] | None = None,
+    words: Mapping[str, str] | None = None,
+) -> Callable[[Command], Command]:
+    """Give a command an option for each variable of the table; it takes what was given as ``given``.
+
+    Args:
+        needed: variables of questions that must be given.
+        besides: variables of questions that may be.
+        of_randomizers: whether a randomiser may be named: its own variables and the option of its name.
+        ranges: of variables that this command narrows.
+        words: help of variables that mean more to this command than the table says.
+    """
+    of_questions = [VARIABLES[name] for name in (*needed, *besides)]
+    taken = [*of_questions, *OF_SYSTEMS, *(OF_RANDOMIZERS if of_randomizers else ())]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_given(**options: Any) -> None:
+            # in the order of the table, in which the setting is printed
+            found = {name: options.pop(name) for name in VARIABLES if name in options}
+            given = {name: value for name, value in found.items() if value is not None}
+            if given.get("k", 0) > given.get("n", math.inf):
+                raise ValueError(
+                    f"--per-round must be at most --clients: a round cannot draw {given['k']} of "
+                    f"{given['n']} clients"
+                )
+            command(given=given, **options)
+
+        decorated: Command = with_given
+        if of_randomizers:
+            decorated = _randomizer(decorated)
+        for variable in reversed(taken):
+            decorated = _option(
+                variable,
+                (ranges or {}).get(variable.name, variable.range),
+                (words or {}).get(variable.name, f"{variable.meaning}{variable.hint}."),
+                required=variable.name in needed,
+            )(decorated)
+        return decorated
+
+    return decorate
+
+
+_randomizer = click.option(
+    "--randomizer",
+    metavar="NAME",
+    help="The interval of this one: krr (--categories), subset-selection (--categories, --subset), "
+    "local-hashing (--cells, --collision) with a hash drawn for each report and sent along, "
+    "public-hashing (--cells) with one that is public for the round, privunit (--dimension), "
+    "coordinate, hemisphere, laplace, "
+    "piecewise, hadamard-response, oue, rappor.",
+)
+_protocol = click.option(
+    "--protocol",
+    metavar="NAME",
+    help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, distributed-check-in, "
+    "fixed-window, sliding-window, averaged-window.",
+)
+_mechanism = click.option(
+    "--mechanism",
+    metavar="NAME",
+    help="What they send: ldp (any, the default), share, tv, blanket (what --share and --tv say), krr, "
+    "gaussian, approximate-ldp (these three with protocol shuffle if none is named).",
+)
+as_json = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help='Print JSON; an infinite number is the string "inf", one that was not computed is null.',
+)
+
+
+def of_system(accountant: str) -> Callable[[Command], Command]:
+    """Give a command the options that say what is accounted for, by whom, and how to print it.
+
+    Args:
+        accountant: help of the option that names one.
+    """
+
+    def decorate(command: Command) -> Command:
+        by_name = click.option("--accountant", metavar="NAME", help=accountant)
+        return _protocol(_mechanism(by_name(as_json(command))))
+
+    return decorate

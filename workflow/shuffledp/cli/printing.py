@@ -1,0 +1,146 @@
+"""What commands print: settings in a line, tables, brackets, and the same as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from shuffledp.accountants import Accountant, Bracket
+
+# What JSON has of an accountant.
+FIELDS = (
+    "name",
+    "kind",
+    "scope",
+    "protocol",
+    "mechanism",
+    "neighbours",
+    "citation",
+    "theorem",
+    "needs",
+    "label",
+    "note",
+)
+SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
+
+_PIPED_WIDTH = 350  # columns; a row stays one line where nobody reads it on a screen
+_LITTLE = 20.0  # an epsilon beyond which there is a warning
+
+
+def described(entry: Accountant) -> dict[str, Any]:
+    """Return what JSON has of an accountant."""
+    own = {"neighbours": str(entry.system.neighbours), "needs": list(entry.needs)}
+    return {field: own[field] if field in own else getattr(entry, field) for field in FIELDS}
+
+
+def side(entry: Accountant) -> str:
+    """Return on which side an accountant's epsilon is, and of what if not of epsilon."""
+    return entry.kind if entry.scope == "epsilon" else f"{entry.kind} ({entry.scope})"
+
+
+def source(entry: Accountant) -> str:
+    """Return an accountant, its side and its theorem in a few words."""
+    return f"{entry.name} [{side(entry)}; {entry.citation}: {entry.theorem}]"
+
+
+def in_words(setting: Mapping[str, float]) -> str:
+    """Return a setting in a line."""
+    return ", ".join(f"{name}={value:.15g}" for name, value in setting.items())
+
+
+def digits(value: float) -> str:
+    """Write an answer of ``calibration``, which has no more digits than these; trailing zeros included."""
+    from shuffledp import rounding
+
+    return f"{value:g}" if value in (0, 1) else f"{value:#.{rounding.DIGITS}g}"
+
+
+def bracket_in_words(found: Bracket, *, joined: str) -> str:
+    """Return a bracket in a line.
+
+    Args:
+        found: the bracket.
+        joined: what stands between the names behind its ends.
+    """
+    from shuffledp import rounding
+
+    low, high = rounding.shown(found.lower, "lower"), rounding.shown(found.upper, "upper")
+    ratio = f", ratio {rounding.shown(found.ratio, 'upper', digits=4)}" if math.isfinite(found.ratio) else ""
+    return f"epsilon in [{low}, {high}] by {joined.join(found.names)}{ratio}"
+
+
+def bracket_as_json(found: Bracket | None) -> dict[str, Any] | None:
+    """Return what JSON has of a bracket."""
+    if found is None:
+        return None
+    return {
+        "lower": found.lower,
+        "upper": found.upper,
+        "ratio": found.ratio,
+        "names": dict(zip(("lower", "upper"), found.names, strict=True)),
+        "neighbours": str(found.neighbours),
+    }
+
+
+def warn_of_little(setting: Mapping[str, float], epsilon: float) -> None:
+    """Say where a guarantee, though it holds, promises little."""
+    n, delta = setting.get("n"), setting.get("delta", 0.0)
+    if n is not None and delta >= 1 / n:
+        _warn(
+            f"delta = {delta:g} is at least 1/n = {1 / n:g}: a mechanism that publishes the record of a "
+            "random client whole would pass; take a delta far below 1/n"
+        )
+    if math.isinf(epsilon):
+        _warn("epsilon = inf is no guarantee: no finite bound was found here")
+    elif epsilon > _LITTLE:
+        _warn(
+            f"epsilon = {epsilon:.4g} promises next to nothing: what is published may be e^{epsilon:.4g} "
+            "times as likely with one record as with another"
+        )
+
+
+def _warn(message: str) -> None:
+    click.echo(f"Warning: {message}", err=True)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, as wide as the terminal, or wide enough where there is none."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPED_WIDTH)
+    printed = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in columns:
+        printed.add_column(column, no_wrap=column not in ("citation", "theorem"), overflow="fold")
+    for row in rows:
+        printed.add_row(*(Text(cell) for cell in row))
+    console.print(printed)
+
+
+def as_json(content: Any) -> None:
+    """Print what a command found as JSON."""
+    click.echo(json.dumps(_finite(content), indent=2, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    """Return the content with what JSON can write in place of numbers that are not finite.
+
+    "inf" and "-inf" are read as numbers by ``float``, ``pandas.to_numeric`` and R's ``as.numeric``, and jq
+    puts them above all numbers, where it has null below them.
+    """
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None if math.isnan(content) else str(content)
+    return content

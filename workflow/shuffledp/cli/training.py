@@ -1,0 +1,248 @@
+"""Commands that train: an experiment, its learning rates, and whether recorded runs come out again."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from shuffledp import optional_packages
+from shuffledp.cli import printing
+from shuffledp.cli.errors import FAILED
+from shuffledp.cli.options import Number
+from shuffledp.records import refusals
+from shuffledp.variables import THREADS, counts
+
+if TYPE_CHECKING:
+    from shuffledp.reproduction.config import Settings
+
+DEFAULT_CONFIG = "config/config.yaml"
+
+_MOST_SEEDS = 1000
+_Command = Callable[..., None]
+
+_config = click.option(
+    "--config", metavar="FILE", multiple=True, help="Configuration, each laid over those before it."
+)
+_data_folder = click.option("--data", metavar="DIR", help="Folder of the data.")
+_device = click.option("--device", metavar="DEVICE", default="auto", help="auto, cpu or cuda.")
+_threads = click.option(
+    "--threads",
+    metavar="N",
+    type=Number(counts(1), THREADS),
+    default="1",
+    help="Of the CPU; more runs at once use it better.",
+)
+
+
+def _which_seeds(command: _Command) -> _Command:
+    one = click.option("--seed", metavar="SEED", type=Number(counts(0)), help="One run (default: 0).")
+    several = click.option("--seeds", metavar="RANGE", help="Several, one after the other, as 0-9.")
+    return one(several(command))
+
+
+@click.command()
+@click.argument("experiment", required=False)
+@_which_seeds
+@_device
+@_threads
+@click.option("--out", metavar="DIR", help="Where to write (default: as the workflow does).")
+@_data_folder
+@_config
+@click.option("--list", "show", is_flag=True, help="List the experiments and stop.")
+def train(
+    experiment: str | None,
+    seed: int | None,
+    seeds: str | None,
+    device: str,
+    threads: int,
+    out: str | None,
+    data: str | None,
+    config: tuple[str, ...],
+    show: bool,
+) -> None:
+    """Train an experiment of the configuration by CLDP-SGD.
+
+    EXPERIMENT is one of those that --list names.
+
+    Writes DIR/seed<k>.csv with a row an epoch, and a record beside it. A run that was killed goes on from its
+    last epoch; one that is there and up to date is not done again.
+    """
+    wanted = _seeds(seed, seeds)
+    optional_packages.need("yaml", "jsonschema", extra="training")
+    from shuffledp.reproduction import config as configuration
+
+    settings = configuration.load(config or (DEFAULT_CONFIG,))
+    if show:
+        _print_experiments(settings)
+        return
+    if experiment is None:
+        raise ValueError("name an experiment; `shuffledp train --list` lists them")
+    chosen = settings.experiment(experiment)
+    folder = out or chosen.folder(settings.results)
+    why_not = refusals.of_folder(folder)
+    if why_not:
+        raise ValueError(f"{'--out' if out else 'paths.results'} {why_not}")
+    optional_packages.need("torch", extra="training")
+    from shuffledp.reproduction.trainings import commands
+
+    _log_to_stderr()
+    commands.train(
+        chosen,
+        seeds=wanted,
+        device=device,
+        threads=threads,
+        folder=folder,
+        root=_data(data, settings),
+        say=click.echo,
+    )
+
+
+@click.command()
+@click.argument("experiment")
+@_which_seeds
+@click.option("--epochs", metavar="N", type=Number(counts(1)), default="1", help="How many of each run.")
+@click.option(
+    "--stamp", is_flag=True, help="Let the records of runs that are reproduced say so, and be current."
+)
+@_data_folder
+@_config
+def reproduce(
+    experiment: str,
+    seed: int | None,
+    seeds: str | None,
+    epochs: int,
+    stamp: bool,
+    data: str | None,
+    config: tuple[str, ...],
+) -> None:
+    """Train recorded runs again and compare.
+
+    EXPERIMENT is one of those that `shuffledp train --list` names.
+
+    The first epochs are trained, on one CPU core, and their rows compared with the tables. Another kind of
+    processor may give other last digits. Exits with 1 if a value differs.
+    """
+    wanted = _seeds(seed, seeds)
+    optional_packages.need("yaml", "jsonschema", "torch", extra="training")
+    from shuffledp.reproduction import config as configuration
+    from shuffledp.reproduction.trainings import commands
+
+    settings = configuration.load(config or (DEFAULT_CONFIG,))
+    chosen = settings.experiment(experiment)
+    _log_to_stderr()
+    reproduced = commands.reproduce(
+        chosen,
+        seeds=wanted,
+        rows=epochs,
+        stamp=stamp,
+        folder=chosen.folder(settings.results),
+        root=_data(data, settings),
+        say=click.echo,
+    )
+    if not reproduced:
+        click.get_current_context().exit(FAILED)
+
+
+@click.command()
+@click.argument("experiment")
+@_device
+@_threads
+@_data_folder
+@_config
+def tune(experiment: str, device: str, threads: int, data: str | None, config: tuple[str, ...]) -> None:
+    """Try an experiment's learning rates on held-out images.
+
+    EXPERIMENT is one of training.tuning of the configuration.
+
+    Writes tuning/<experiment>.csv among the results, and a record beside it. Nothing is chosen: write the
+    best into the configuration.
+    """
+    optional_packages.need("yaml", "jsonschema", extra="training")
+    from shuffledp.reproduction import config as configuration
+
+    settings = configuration.load(config or (DEFAULT_CONFIG,))
+    grid = settings.grid(experiment)
+    optional_packages.need("torch", extra="training")
+    from shuffledp.reproduction.trainings import tuning
+
+    _log_to_stderr()
+    tuning.make(
+        grid,
+        results=settings.results,
+        device=device,
+        threads=threads,
+        root=_data(data, settings),
+        say=click.echo,
+    )
+
+
+COMMANDS = (train, reproduce, tune)
+
+
+def _data(folder: str | None, settings: Settings) -> str | None:
+    """Return the folder of the data; one that the command line names goes before the environment."""
+    from shuffledp.training.data import datasets
+
+    if folder is not None:
+        os.environ.pop(datasets.VARIABLE, None)
+    return folder or settings.data_root
+
+
+def _seeds(seed: int | None, seeds: str | None) -> range:
+    if seed is not None and seeds is not None:
+        raise ValueError("give one of --seed and --seeds, got both")
+    if seeds is None:
+        only = seed or 0
+        return range(only, only + 1)
+    first, dash, last = seeds.partition("-")
+    if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+        raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
+    if int(last) - int(first) >= _MOST_SEEDS:
+        raise ValueError(
+            f"--seeds must be a range of at most {_MOST_SEEDS}, since each is a training, got {seeds!r}"
+        )
+    return range(int(first), int(last) + 1)
+
+
+def _print_experiments(settings: Settings) -> None:
+    from shuffledp.training.costs import core_seconds
+
+    rows, minutes = [], 0.0
+    for entry in settings.experiments:
+        made = sum(run.is_current() for run in settings.trainings(entry))
+        each = core_seconds(entry) / 60
+        minutes += each * (entry.seeds - made)
+        rows.append(
+            [
+                *(
+                    entry.name,
+                    entry.randomizer,
+                    _optional(entry.eps0),
+                    entry.clip,
+                    _optional(entry.clip_norm),
+                ),
+                *(str(value) for value in (entry.n, entry.k, entry.total_epochs, entry.rounds)),
+                *(entry.data, str(entry.seeds), str(made), f"{each:.2g}"),
+            ]
+        )
+    columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds"]
+    printing.table([*columns, "data", "seeds", "made", "minutes each"], rows)
+    click.echo(f"What is not made yet takes about {minutes:.0f} minutes of one CPU core.")
+    for grid in settings.grids:
+        if not grid.product(settings.results).is_current():
+            each = sum(core_seconds(entry) for entry in grid.longest) / 60
+            click.echo(f"shuffledp tune {grid.experiment.name}: {each:.0f} minutes before that.")
+
+
+def _optional(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _log_to_stderr() -> None:
+    """Show what the library says of work that takes long before the first line of a run."""
+    logging.basicConfig(format="%(message)s")
+    logging.getLogger("shuffledp").setLevel(logging.INFO)
