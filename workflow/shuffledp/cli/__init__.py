@@ -25,7 +25,8 @@ from shuffledp.cli.errors import BAD_INPUT, OneLineErrors
 def app(context: click.Context, version: bool) -> None:
     """Privacy accounting for the shuffle model: T rounds, each with K of N clients drawn afresh.
 
-    Neighbouring data sets differ in the record of one client. Numbers may be written as 1e6.
+    Neighbouring data sets differ in the record of one client, or, for distributed check-in, in whether it is
+    there. Numbers may be written as 1e6.
     """
     if version:
         click.echo(f"shuffledp {shuffledp.__version__}")
