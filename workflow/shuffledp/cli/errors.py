@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 import click
 
-from shuffledp.records import refusals
 from shuffledp.variables import VARIABLES
 
 BAD_INPUT = 2
@@ -55,6 +54,8 @@ class OneLineErrors(click.Group):
         except ArithmeticError as error:
             code = _complain(with_options(str(error)), FAILED)
         except OSError as error:
+            from shuffledp.records import refusals
+
             code = _complain(refusals.of_system(error), FAILED)
         sys.exit(code)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from shuffledp import optional_packages
 from shuffledp.cli import printing
 from shuffledp.cli.errors import FAILED
 from shuffledp.cli.options import Number
-from shuffledp.records import refusals
 from shuffledp.variables import THREADS, counts
 
 if TYPE_CHECKING:
@@ -73,6 +71,7 @@ def train(
     """
     wanted = _seeds(seed, seeds)
     optional_packages.need("yaml", "jsonschema", extra="training")
+    from shuffledp.records import refusals
     from shuffledp.reproduction import config as configuration
 
     settings = configuration.load(config or (DEFAULT_CONFIG,))
@@ -244,5 +243,7 @@ def _optional(value: float | None) -> str:
 
 def _log_to_stderr() -> None:
     """Show what the library says of work that takes long before the first line of a run."""
+    import logging
+
     logging.basicConfig(format="%(message)s")
     logging.getLogger("shuffledp").setLevel(logging.INFO)
