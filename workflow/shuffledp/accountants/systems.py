@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.variables import VARIABLES, check_limit
+from shuffledp.variables import OF_QUESTIONS, VARIABLES, check_limit
 
 Setting = dict[str, Any]
 
@@ -173,4 +173,4 @@ def systems() -> list[System]:
 def variables() -> list[str]:
     """Return all that a curve may vary or fix: what sets a system, rounds, and delta or epsilon."""
     of_systems = [name for system in systems() for name in system.variables]
-    return [*dict.fromkeys(of_systems), "rounds", "delta", "epsilon"]
+    return [*dict.fromkeys(of_systems), *(variable.name for variable in OF_QUESTIONS)]
