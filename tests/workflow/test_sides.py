@@ -15,6 +15,7 @@ from shuffledp.accountants.systems import answer
 from shuffledp.records import tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.studies import quantities
+from shuffledp.reproduction.trainings.accounting import accounting
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])
@@ -114,7 +115,7 @@ def test_epsilon_beside_an_accuracy_is_that_of_its_accountant(panel, name):
     stem, entry = panel.stem(SETTINGS.results), accountants.get(name)
     table = _table(stem)
     rows = list(range(len(table))) if entry.protocol == SHARED else [_row(f"{stem}{name}", len(table))]
-    setting = dict(panel.experiment.accounting[entry.protocol, entry.mechanism])
+    setting = dict(accounting(panel.experiment)[entry.protocol, entry.mechanism])
     own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
     rounds = table["round"].to_numpy(dtype=np.float64)[rows]
     found = np.asarray(entry.epsilon(rounds=rounds, delta=setting["delta"], **own))

@@ -3,6 +3,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction import config as configuration
 from shuffledp.reproduction import jobs, schema
 from shuffledp.records import provenance
@@ -74,7 +75,7 @@ REPORTED = [
     for product in CATALOGUE.products("results", "trainings", "figures")
     if product.record not in NEVER_MADE
 ]
-RUNS = {run for experiment in SETTINGS.experiments for run in experiment.runs(RESULTS)}
+RUNS = {run for experiment in SETTINGS.experiments for run in recorded.runs(experiment, RESULTS)}
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
 
 
@@ -192,7 +193,7 @@ def accuracy_figure_of(wildcards):
 def runs_of(wildcards):
     panels = accuracy_figure_of(wildcards).panels
     panel = next(panel for panel in panels if panel.panel == wildcards.accuracy_panel)
-    return cached(panel.experiment.runs(RESULTS))
+    return cached(recorded.runs(panel.experiment, RESULTS))
 
 
 def joined_tables(wildcards):
@@ -208,7 +209,7 @@ def convergence_figure_of(wildcards):
 
 
 def converged_runs(wildcards):
-    return cached(convergence_figure_of(wildcards).experiment.runs(RESULTS))
+    return cached(recorded.runs(convergence_figure_of(wildcards).experiment, RESULTS))
 
 
 def convergence_caption_of(wildcards):
@@ -233,7 +234,7 @@ def progress_figure_of(wildcards):
 
 def progressed_runs(wildcards):
     lines = progress_figure_of(wildcards).lines
-    return cached(list(dict.fromkeys(run for line in lines for run in line.experiment.runs(RESULTS))))
+    return cached(list(dict.fromkeys(run for line in lines for run in recorded.runs(line.experiment, RESULTS))))
 
 
 def progress_caption_of(wildcards):

@@ -16,6 +16,7 @@ from shuffledp.records import files, tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.figures import products
 from shuffledp.reproduction.figures.captions import render_caption, render_gallery, short
+from shuffledp.reproduction.trainings import recorded
 
 SHORT = [
     (0, "0"),
@@ -213,9 +214,9 @@ def test_figure_4_says_up_to_where_the_closed_form_holds(amplified):
 def test_what_the_caption_of_theorem3_says(root, shipped):
     (figure,) = shipped.convergence
     experiment = figure.experiment
-    if not figure.experiment.is_trained(str(root / shipped.results)):
+    if not recorded.is_trained(figure.experiment, str(root / shipped.results)):
         pytest.skip("not trained")
-    read = [tables.read_table(root / path) for path in experiment.runs(shipped.results)]
+    read = [tables.read_table(root / path) for path in recorded.runs(experiment, shipped.results)]
     asked = products.convergence(shipped, figure).parameters["theorem"]
     bound = girgis2021_convergence(read[0]["round"].to_numpy(), **asked).excess_risk
     largest = experiment.clip_norm * experiment.diameter

@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from shuffledp.records import digest
+from shuffledp.reproduction.trainings import recorded
 from shuffledp.training import checkpoints, runs
 from shuffledp.training.data import cifar
 from shuffledp.training.data.checksums import CIFAR_SUMS
@@ -361,7 +362,7 @@ def test_data_and_features_decide_a_run():
     )
     assert len({str(each["sha256"]) for each in (original, encoded, pretrained)}) == 3
     assert len(pretrained["sha256"]) == 2
-    product = experiment().product("results", 0)
+    product = recorded.product(experiment(), "results", 0)
     behind = digest.modules_behind(product.modules)
     for name in ("data.colour_images", "features.pretraining", "features.feature_net", "models.linear_head"):
         assert f"shuffledp.training.{name}" in behind

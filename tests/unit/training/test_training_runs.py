@@ -16,6 +16,8 @@ from shuffledp.convergence import girgis2021_convergence
 from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.records import digest, files
 from shuffledp.reproduction import config
+from shuffledp.reproduction.trainings import recorded
+from shuffledp.reproduction.trainings.accounting import accounting
 from shuffledp.training.costs import WITHIN, core_seconds
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import schedule
@@ -119,7 +121,7 @@ def test_protocols_set_the_length_of_an_epoch(changes, k, rounds):
     found = experiment(k=None, **changes)
     assert (found.k, found.rounds_per_epoch, found.rounds) == (k, rounds, 3 * rounds)
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
-    run = found.product("results", 0)
+    run = recorded.product(found, "results", 0)
     assert "shuffledp.training.sgd.checkin_sgd" in digest.modules_behind(run.modules, run.without)
 
 
@@ -148,8 +150,10 @@ def test_an_epoch_may_have_rounds_of_its_own():
 
 
 def test_checks_of_arguments_make_no_run_stale():
-    plain = experiment().product("results", 0)
-    other = experiment(k=None, protocol="shuffled-check-in", rate=0.1, bootstrap=True).product("results", 0)
+    plain = recorded.product(experiment(), "results", 0)
+    other = recorded.product(
+        experiment(k=None, protocol="shuffled-check-in", rate=0.1, bootstrap=True), "results", 0
+    )
     for run in (plain, other):
         assert "shuffledp.checks" in digest.modules_behind(run.modules)
         assert "shuffledp.checks" not in digest.modules_behind(run.modules, run.without)
@@ -157,7 +161,9 @@ def test_checks_of_arguments_make_no_run_stale():
 
 
 def test_runs_that_are_made_do_not_depend_on_the_protocols(shipped):
-    runs = [entry.product("results", 0) for entry in shipped.experiments if entry.protocol == SAMPLING]
+    runs = [
+        recorded.product(entry, "results", 0) for entry in shipped.experiments if entry.protocol == SAMPLING
+    ]
     assert len(runs) >= 6
     new = {"protocol", "rate", "slots", "participation"}
     for run in runs:
@@ -191,7 +197,7 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(shipped):
     ],
 )
 def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
-    found = experiment(delta=1e-5, **changes).accounting
+    found = accounting(experiment(delta=1e-5, **changes))
     assert found[system] == setting
     for each, variables in found.items():
         assert set(systems.get(*each).variables) == set(variables) - {"delta"}
@@ -207,12 +213,12 @@ def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
     ],
 )
 def test_what_no_system_accounts_for_by_rounds(changes):
-    assert experiment(**{"delta": 1e-5, **changes}).accounting == {}
+    assert accounting(experiment(**{"delta": 1e-5, **changes})) == {}
 
 
 def test_calibrated_noise_is_accounted_for_as_what_it_is():
     changes = {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN, "delta": 1e-5}
-    found = experiment(**changes).accounting
+    found = accounting(experiment(**changes))
     assert list(found) == [("shuffled-check-in", "approximate-ldp"), ("shuffled-check-in", "gaussian")]
     sigma = found["shuffled-check-in", "gaussian"]["sigma"]
     # over the largest distance of two clipped gradients, it is what keeps (eps0, delta0)
@@ -481,15 +487,16 @@ def replayed(tmp_path_factory):
     import torch
 
     from shuffledp.records import provenance
+    from shuffledp.reproduction.trainings import making
     from shuffledp.training import runs
     from shuffledp.training.sgd import loop
 
     folder = tmp_path_factory.mktemp("replayed")
     found = experiment(**REPLAYED)
     data = runs.load(found, root=None, on=torch.device("cpu"))
-    product = found.product(str(folder), 3)
+    product = recorded.product(found, str(folder), 3)
     request = provenance.stage(product, folder / "requests")
-    runs.make(request, name="tiny", checkpoint=folder / "c.pt", on=torch.device("cpu"), data=data)
+    making.make(request, name="tiny", checkpoint=folder / "c.pt", on=torch.device("cpu"), data=data)
     return found, product, data, loop
 
 
@@ -546,6 +553,7 @@ KINDS_OF_RUNS = {
 OUTSIDE = {
     "shuffledp.checks": "refuses arguments or takes them as they are",
     "shuffledp.training.experiment": "what of it decides a number is a parameter of the run",
+    "shuffledp.training.specification": "what of it decides a number is a parameter of the run",
 }
 
 
@@ -568,7 +576,7 @@ def test_all_code_that_a_run_runs_is_in_its_digest(kind):
         list(loop.train(found, seed=0, data=data))
     finally:
         sys.setprofile(None)
-    run = found.product("results", 0)
+    run = recorded.product(found, "results", 0)
     assert {
         "shuffledp.training.sgd.loop",
         "shuffledp.training.sgd.schedule",

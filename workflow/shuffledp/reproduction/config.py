@@ -27,6 +27,8 @@ from shuffledp.reproduction import simulations
 from shuffledp.reproduction.schema import schema
 from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.studies.grid import FOLDER, Sweep, coordinates, parts
+from shuffledp.reproduction.trainings import recorded
+from shuffledp.reproduction.trainings.accounting import accounting
 from shuffledp.reproduction.trainings.grid import Grid
 from shuffledp.training.experiment import THEOREM3, Experiment
 from shuffledp.variables import VARIABLES, beyond
@@ -162,12 +164,12 @@ class Utility:
 
     def product(self, results: str) -> Product:
         """Return the table as a product of the workflow."""
-        runs = self.experiment.runs(results)
+        runs = recorded.runs(self.experiment, results)
         stem = self.stem(results)
         entries = [accountants.get(name) for name in self.accountants]
         setting: dict[str, float] = {}
         for entry in entries:
-            setting |= self.experiment.accounting[entry.protocol, entry.mechanism]
+            setting |= accounting(self.experiment)[entry.protocol, entry.mechanism]
         return Product(
             record=f"{stem}.json",
             parameters={"accountants": list(self.accountants), "setting": setting, "runs": list(runs)},
@@ -296,7 +298,9 @@ class Settings:
         """Return figures with those of their parts whose runs are there; none without a part."""
         found = []
         for figure in figures:
-            there = tuple(one for one in getattr(figure, parts) if one.experiment.is_trained(self.results))
+            there = tuple(
+                one for one in getattr(figure, parts) if recorded.is_trained(one.experiment, self.results)
+            )
             if there:
                 found.append(replace(figure, **{parts: there}))
         return tuple(found)
@@ -304,7 +308,9 @@ class Settings:
     @property
     def converged(self) -> tuple[Convergence, ...]:
         """The figures of excess risk whose runs are there."""
-        return tuple(figure for figure in self.convergence if figure.experiment.is_trained(self.results))
+        return tuple(
+            figure for figure in self.convergence if recorded.is_trained(figure.experiment, self.results)
+        )
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of that name.
@@ -332,8 +338,8 @@ class Settings:
 
     def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
         """Return the runs of an experiment, one a seed, as products of the workflow."""
-        folder = experiment.folder(self.results)
-        return tuple(experiment.product(folder, seed) for seed in range(experiment.seeds))
+        folder = recorded.folder(experiment, self.results)
+        return tuple(recorded.product(experiment, folder, seed) for seed in range(experiment.seeds))
 
     def figure(self, paper: str, name: str) -> Figure:
         """Return the figure of bounds of that name.
@@ -712,7 +718,7 @@ def _sweep(setting: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
             accountant,
             "rounds",
             tuple(float(epoch * cell.rounds_per_epoch) for epoch in range(1, cell.total_epochs + 1)),
-            tuple((key, float(value)) for key, value in cell.accounting[systems.MAIN].items()),
+            tuple((key, float(value)) for key, value in accounting(cell)[systems.MAIN].items()),
             True,
         )
         # accounting by eps0 alone is the same for all randomisers
@@ -752,7 +758,7 @@ def _accuracy(
     figure.setdefault("choices", [])
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
-    private = {entry.name: entry for entry in experiments if entry.accounting}
+    private = {entry.name: entry for entry in experiments if accounting(entry)}
     panels = []
     for accountant in figure["curves"]:
         _check_accountant(accountant, True, styles, [*at, "curves"], files)
@@ -1058,8 +1064,8 @@ def _check_accountant(
 
 def _check_system(accountant: str, experiment: Experiment, where: str) -> None:
     entry = accountants.get(accountant)
-    if (entry.protocol, entry.mechanism) not in experiment.accounting:
-        known = " or ".join(" with ".join(system) for system in experiment.accounting)
+    if (entry.protocol, entry.mechanism) not in accounting(experiment):
+        known = " or ".join(" with ".join(system) for system in accounting(experiment))
         raise ValueError(
             f"configuration: experiment must be of the system of each of curves: {accountant!r} is "
             f"for {entry.protocol} with {entry.mechanism}, and {experiment.name!r} is {known} (at {where})"

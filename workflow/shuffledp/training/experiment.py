@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from shuffledp import checks, protocols
-from shuffledp.profiles import named_randomizers
-from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.randomizers import registry
-from shuffledp.records.provenance import Product
+from shuffledp.training import specification
 from shuffledp.training.data.checksums import CIFAR_SUMS, MNIST_SHA256
 from shuffledp.training.models import networks
 from shuffledp.training.sgd import schedule
@@ -37,89 +33,9 @@ _REALS = (
 _LISTS = ("epochs", "learning_rates", "digits")
 
 
-# Behind a run, and deciding no number of it: the first refuses arguments or takes them as they are, the
-# others say in which module a name is looked for, and the run names that module itself.
-_DECIDE_NOTHING = ("shuffledp.checks", "shuffledp.training.models.networks", "shuffledp.randomizers.names")
-# Modules that the training loop imports, and which runs use them.
-_USED: dict[str, Callable[[Experiment], bool]] = {
-    "shuffledp.protocols": lambda run: run.protocol != SAMPLING,
-    "shuffledp.training.sgd.checkin_sgd": lambda run: run.protocol != SAMPLING,
-    "shuffledp.training.data.population": lambda run: run.bootstrap,
-    "shuffledp.training.models.convex": lambda run: run.schedule == THEOREM3,
-    "shuffledp.convergence.step_size": lambda run: run.schedule == THEOREM3,
-    "shuffledp.randomizers.registry": lambda run: run.randomizer != NO_RANDOMIZER,
-    "shuffledp.randomizers.clt": lambda run: run.aggregate == "clt",
-}
-
-
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
-    """One experiment; each of its seeds is a run of its own.
-
-    Attributes:
-        name: by which the command line and the results know it.
-        data: "mnist", "synthetic", "cifar10" or "cifar10-jpeg" (CIFAR-10 re-encoded as JPEG).
-        features: what the model sees of colour images: "scattering", "cifar100" (of a network pre-trained on
-            CIFAR-100 without noise) or "public-half" (pre-trained on half of the training images, which the
-            clients do not hold); None for the images themselves.
-        model: a network of ``training.models``.
-        digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
-            for all ten.
-        n: number of clients; client i holds training image i (of those kept), unless ``bootstrap`` is set.
-        k: clients per round. With any protocol but "subsampled-shuffle" it is left out, and becomes the
-            expected number of messages, rounded and at least 1: n rate in shuffled check-in. Of the training
-            it then decides the rounds of an epoch alone.
-        randomizer: one of ``randomizers.registry.NAMES``, or "none" for plain SGD.
-        clip: "coordinate" or "norm"; "none" without a randomiser.
-        clip_norm: C; None without a randomiser.
-        eps0: local privacy parameter; None for "none", and for "gaussian" with a noise multiplier.
-        noise_multiplier: of "gaussian" alone; see ``noise``.
-        delta0: of "gaussian" alone, with eps0 in place of a noise multiplier.
-        delta: for the accounting; training does not depend on it.
-        epochs: lengths of the stretches of the learning rate; an epoch is ``epoch_rounds`` rounds or, if that
-            is None, n // k, or one run of a protocol of windows.
-        learning_rates: one a stretch.
-        protocol: who takes part in a round, one of ``protocols.PROTOCOLS``.
-        rate: probability of taking part in a round, of "shuffled-check-in" alone.
-        slots: those that a client may choose from, of windows alone.
-        participation: probability of taking part in a window, of "fixed-window" alone; None for 1.
-        schedule: "constant" within a stretch, or "girgis2021-theorem3": the step sizes D/(G sqrt t) of that
-            theorem, times the learning rate.
-        seeds: how many runs: seeds 0, 1, ...
-        aggregate: "sum" of messages, or "clt" for its Gaussian limit (l_2 randomisers).
-        projection: radius of the l_2 ball that theta is projected to, or None.
-        regularization: mu of mu |theta|^2/2 in each client's loss.
-        epoch_rounds: rounds of an epoch, after each of which accuracy is measured; None for the default.
-        bootstrap: each client holds a training image drawn with replacement, so that n may be any number.
-    """
-
-    name: str
-    data: str
-    model: str
-    n: int
-    k: int | None = None
-    randomizer: str
-    clip: str
-    epochs: tuple[int, ...]
-    learning_rates: tuple[float, ...]
-    seeds: int = 1
-    clip_norm: float | None = None
-    eps0: float | None = None
-    noise_multiplier: float | None = None
-    delta: float | None = None
-    aggregate: str = "sum"
-    projection: float | None = None
-    regularization: float = 0.0
-    digits: tuple[int, ...] = ()
-    schedule: str = CONSTANT
-    protocol: str = SAMPLING
-    rate: float | None = None
-    slots: int | None = None
-    participation: float | None = None
-    delta0: float | None = None
-    epoch_rounds: int | None = None
-    bootstrap: bool = False
-    features: str | None = None
+class Experiment(specification.Experiment):
+    """One experiment, checked: a specification that says what can be trained. Its attributes are those."""
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)
@@ -262,21 +178,6 @@ class Experiment:
             raise ValueError(f"schedule {THEOREM3!r} needs {', '.join(lacking)}")
 
     @property
-    def dimension(self) -> int:
-        """Number of parameters d."""
-        return networks.DIMENSIONS[self.model]
-
-    @functools.cached_property
-    def noise(self) -> float | None:
-        """z of the gaussian randomiser, which adds N(0, z^2 C^2 I): as given, or the least with which it is
-        (eps0, delta0)-LDP (``profiles.gaussian``), two clipped gradients being 2 C apart at most. Ten digits,
-        rounded up. None for any other randomiser."""
-        if self.delta0 is None:
-            return self.noise_multiplier
-        least = 2 * gaussian_noise(eps=self.eps0, delta=self.delta0)
-        return float(f"{least * (1 + 1e-9):.10g}")
-
-    @property
     def rounds_per_epoch(self) -> int:
         """As ``schedule`` has it."""
         return schedule.rounds_per_epoch(self)
@@ -300,47 +201,6 @@ class Experiment:
     def diameter(self) -> float:
         """D, of the ball that theta is projected to; for an experiment with a projection."""
         return schedule.diameter(self)
-
-    @property
-    def accounting(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """The systems that account for its privacy (protocol and mechanism), and for each its variables with
-        delta; none if there is no delta, or no system whose rounds are those of the training.
-
-        sigma is over the largest distance of two clipped gradients, 2 C.
-        """
-        checked_in = self.protocol == protocols.ShuffledCheckIn.name
-        if (
-            self.delta is None
-            or self.randomizer == NO_RANDOMIZER
-            or not (checked_in or self.protocol == SAMPLING)
-        ):
-            return {}
-        who = {"n": self.n, "rate": self.rate} if checked_in else {"n": self.n, "k": self.k}
-        if self.randomizer != "gaussian":
-            pure = {**who, "eps0": self.eps0, "delta": self.delta}
-            return {(self.protocol, "ldp"): pure, (self.protocol, "share"): {**pure, "share": self._share}}
-        if not checked_in:
-            return {}
-        noisy = {**who, "sigma": self.noise / 2, "delta": self.delta}
-        if self.delta0 is None:
-            return {("distributed-check-in", "gaussian"): noisy}
-        return {
-            (self.protocol, "approximate-ldp"): {
-                **who,
-                "eps0": self.eps0,
-                "delta": self.delta,
-                "delta0": self.delta0,
-            },
-            (self.protocol, "gaussian"): noisy,
-        }
-
-    @property
-    def _share(self) -> float:
-        """The share of the high region of its pure randomiser."""
-        named, given = named_randomizers.of_training(
-            self.randomizer, dimension=networks.DIMENSIONS[self.model]
-        )
-        return named_randomizers.named(named, eps0=self.eps0, **given).share
 
     @property
     def feature_modules(self) -> tuple[str, ...]:
@@ -378,34 +238,3 @@ class Experiment:
         setting = dict(parameters["experiment"])
         setting |= {key: tuple(setting[key]) for key in _LISTS if key in setting}
         return cls(name=name, **setting)
-
-    def folder(self, results: str) -> str:
-        """Return where its runs are kept."""
-        return f"{results}/training/{self.name}"
-
-    def runs(self, results: str) -> tuple[str, ...]:
-        """Return the paths of the histories of all seeds."""
-        return tuple(f"{self.folder(results)}/seed{seed}.csv" for seed in range(self.seeds))
-
-    def is_trained(self, results: str) -> bool:
-        """Return whether the histories of all seeds exist, with their records."""
-        runs = [Path(run) for run in self.runs(results)]
-        return all(run.exists() and run.with_suffix(".json").exists() for run in runs)
-
-    def product(self, folder: str, seed: int) -> Product:
-        """Return one run as a product of the workflow: ``folder``/seed<k>.csv with its record."""
-        modules = ["shuffledp.training.sgd.loop", "shuffledp.training.data.dataset"]
-        modules.append(f"shuffledp.training.models.{networks.MODULES[self.model]}")
-        if self.randomizer != NO_RANDOMIZER:
-            modules.append(f"shuffledp.randomizers.{self.randomizer}")
-        if self.features is not None:
-            modules += self.feature_modules
-        if self.data == "synthetic":
-            modules.append("shuffledp.training.data.synthetic")
-        return Product(
-            record=f"{folder}/seed{seed}.json",
-            parameters=self.parameters(seed),
-            modules=tuple(modules),
-            outputs=(f"{folder}/seed{seed}.csv",),
-            without=(*_DECIDE_NOTHING, *(module for module, used in _USED.items() if not used(self))),
-        )

@@ -1,22 +1,19 @@
-"""Runs: an experiment with a seed, from the data to the CSV file, with checkpoints on the way."""
+"""Runs: an experiment with a seed, from the data to the rows of its epochs, with checkpoints on the way."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from shuffledp.records import files, provenance, tables
 from shuffledp.training import checkpoints
 from shuffledp.training.data import datasets
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import loop
 from shuffledp.training.sgd.loop import Data, Row
 
-PACKAGES = ("torch", "numpy", "scipy")
 COLUMNS = ("epoch", "round", "test_accuracy", "train_loss", "seconds")
 
 
@@ -93,11 +90,6 @@ def columns(history: Sequence[Row]) -> dict[str, list[float]]:
     return {name: [row[name] for row in history] for name in names}
 
 
-def identity(request: Mapping[str, Any], on: torch.device) -> str:
-    """Return what tells the checkpoints of a request on a device from those of any other."""
-    return f"{request['code']} {on.type} {request['parameters']}"
-
-
 def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | None:
     """Return a checkpoint's content, or None if there is none of this run."""
     if checkpoint is None:
@@ -106,48 +98,3 @@ def _saved(checkpoint: Path | str | None, identity: str) -> dict[str, Any] | Non
     if content is None or content["identity"] != identity:
         return None
     return {"state": content["state"], "history": list(content["history"])}
-
-
-def make(
-    request_path: Path | str,
-    *,
-    name: str,
-    checkpoint: Path | str,
-    root: Path | str | None = None,
-    on: torch.device,
-    data: Data | None = None,
-    report: Callable[[Row], None] = lambda row: None,
-) -> None:
-    """Make the product of a run: the CSV file, and the record beside it.
-
-    Args:
-        request_path: the request that ``provenance.stage`` wrote.
-        name: the experiment's name.
-        checkpoint: as for ``train``; removed once the product is made.
-        root: folder of the data.
-        on: device to compute on.
-        data: the data, if it is loaded already.
-        report: as for ``train``.
-    """
-    request = files.read_json(request_path)
-    experiment = Experiment.from_parameters(name, request["parameters"])
-    seed = request["parameters"]["seed"]
-    begun = time.perf_counter()
-    history = train(
-        experiment,
-        seed=seed,
-        data=load(experiment, root=root, on=on) if data is None else data,
-        checkpoint=checkpoint,
-        identity=identity(request, on),
-        report=report,
-    )
-    (output,) = request["outputs"]
-    tables.write_table(output, columns(history))
-    environment = provenance.environment(packages=PACKAGES, seconds=time.perf_counter() - begun)
-    hardware = torch.cuda.get_device_name(on) if on.type == "cuda" else "CPU"
-    environment |= {
-        "device": {"type": on.type, "name": hardware, "threads": torch.get_num_threads()},
-        "training_seconds": history[-1]["seconds"],
-    }
-    provenance.record(request_path, environment=environment)
-    Path(checkpoint).unlink(missing_ok=True)

@@ -23,6 +23,7 @@ from shuffledp.reproduction.config import (
 from shuffledp.reproduction.figures.captions import render_caption, short
 from shuffledp.reproduction.studies import quantities as registry
 from shuffledp.reproduction.studies.grid import FOLDER, Sweep
+from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import SAMPLING, Experiment
 
 
@@ -255,7 +256,7 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
                 "rounds": experiment.rounds,
                 "seeds": experiment.seeds,
                 "data": _trained_on(experiment),
-                "device": _devices(experiment.runs(settings.results)),
+                "device": _devices(recorded.runs(experiment, settings.results)),
             }
         )
     return {**_described(figure, map(accountants.get, figure.settings["curves"])), "panels": panels}
@@ -263,7 +264,7 @@ def accuracy_caption(settings: Settings, figure: AccuracyFigure) -> dict[str, An
 
 def progress(settings: Settings, figure: Progress) -> Product:
     """Return a figure of accuracy against rounds as a product."""
-    runs = [list(line.experiment.runs(settings.results)) for line in figure.lines]
+    runs = [list(recorded.runs(line.experiment, settings.results)) for line in figure.lines]
     lines = [[line.panel, dict(line.look), own] for line, own in zip(figure.lines, runs, strict=True)]
     return _product(
         settings,
@@ -288,7 +289,7 @@ def progress_caption(settings: Settings, figure: Progress) -> dict[str, Any]:
             "rounds": line.experiment.rounds,
             "seeds": line.experiment.seeds,
             "data": _trained_on(line.experiment),
-            "device": _devices(line.experiment.runs(settings.results)),
+            "device": _devices(recorded.runs(line.experiment, settings.results)),
         }
         for line in figure.lines
     ]
@@ -302,7 +303,7 @@ def progress_caption(settings: Settings, figure: Progress) -> dict[str, Any]:
 def convergence(settings: Settings, figure: Convergence) -> Product:
     """Return a figure of excess risk as a product."""
     experiment = figure.experiment
-    runs = experiment.runs(settings.results)
+    runs = recorded.runs(experiment, settings.results)
     return _product(
         settings,
         figure,
@@ -343,7 +344,7 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
         "rounds": experiment.rounds,
         "seeds": experiment.seeds,
         "data": f"{_DATA[experiment.data]}{digits}",
-        "device": _devices(experiment.runs(settings.results)),
+        "device": _devices(recorded.runs(experiment, settings.results)),
     }
 
 

@@ -8,6 +8,7 @@ from shuffledp.records.provenance import Product
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.config import Settings
 from shuffledp.reproduction.ledger.readme import LedgerInReadme
+from shuffledp.reproduction.trainings import recorded
 
 
 def claims(settings: Settings) -> Product:
@@ -18,7 +19,7 @@ def claims(settings: Settings) -> Product:
     for figure in settings.trained:
         made |= {f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
     for experiment in settings.experiments:
-        made |= {run for run in experiment.runs(settings.results) if Path(run).exists()}
+        made |= {run for run in recorded.runs(experiment, settings.results) if Path(run).exists()}
     made |= {f"{panel.stem(settings.results)}.csv" for panel in settings.simulations}
     keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
     paths = {key: f"{settings.results}/{'/'.join(key)}.csv" for key in keys}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.records.provenance import Product
+from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
 
@@ -59,7 +60,7 @@ class Sweep:
     def trainings(self, results: str) -> list[tuple[Experiment, Product]]:
         """Return the runs, one a cell and seed, as products of the workflow, each with its experiment."""
         return [
-            (cell, cell.product(f"{self.folder(results)}/{cell.name}", seed))
+            (cell, recorded.product(cell, f"{self.folder(results)}/{cell.name}", seed))
             for cell in self.cells
             for seed in range(cell.seeds)
         ]

@@ -10,7 +10,7 @@ import torch
 
 from shuffledp.records import files, provenance
 from shuffledp.reproduction import jobs
-from shuffledp.reproduction.trainings import progress, replay
+from shuffledp.reproduction.trainings import making, progress, recorded, replay
 from shuffledp.training import costs, runs
 from shuffledp.training.experiment import Experiment
 
@@ -31,7 +31,7 @@ def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: s
             data = runs.load(experiment, root=root, on=on)
             costs.announce(name, experiments)
         label = f"{name} seed {request['parameters']['seed']}"
-        runs.make(
+        making.make(
             path,
             name=name,
             checkpoint=jobs.checkpoint_of(request["outputs"][0], ".pt"),
@@ -70,7 +70,7 @@ def train(
     torch.set_num_threads(threads)
     left = {}
     for seed in seeds:
-        product = experiment.product(folder, seed)
+        product = recorded.product(experiment, folder, seed)
         if product.is_current():
             say(f"{product.outputs[0]} is up to date")
         else:
@@ -85,7 +85,7 @@ def train(
             with progress.reporting(
                 f"{experiment.name} seed {seed}", epochs=experiment.total_epochs
             ) as report:
-                runs.make(
+                making.make(
                     request,
                     name=experiment.name,
                     checkpoint=jobs.checkpoint_of(product.outputs[0], ".pt"),

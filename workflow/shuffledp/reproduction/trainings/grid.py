@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from shuffledp import checks
 from shuffledp.records.provenance import Product
+from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 
 SEED = 10_000  # of every try; no run has it
@@ -98,7 +99,7 @@ class Grid:
     def product(self, results: str) -> Product:
         """Return the table of tries as a product: ``results``/tuning/<experiment>.csv with its record."""
         stem = f"{results}/tuning/{self.experiment.name}"
-        run = self.experiment.product("", SEED)
+        run = recorded.product(self.experiment, "", SEED)
         return Product(
             record=f"{stem}.json",
             parameters={

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.records import files, provenance, tables
+from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import loop
 
@@ -84,7 +85,7 @@ def replay(
         ValueError: the table or the record cannot be read, or ``stamp`` is set and the record's parameters or
             checksums are not those of the run: then it must be trained again.
     """
-    product = experiment.product(folder, seed)
+    product = recorded.product(experiment, folder, seed)
     wrong = differences(experiment, seed=seed, data=data, table=product.outputs[0], rows=rows)
     label = f"{product.outputs[0]}, {rows} of {experiment.total_epochs} epochs"
     if wrong:

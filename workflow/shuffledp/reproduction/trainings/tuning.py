@@ -13,7 +13,7 @@ import torch
 
 from shuffledp.records import provenance, tables
 from shuffledp.reproduction import jobs
-from shuffledp.reproduction.trainings import tries
+from shuffledp.reproduction.trainings import making, tries
 from shuffledp.reproduction.trainings.grid import SEED, Grid
 from shuffledp.training import costs, runs
 from shuffledp.training.sgd.cldp_sgd import DivergenceError
@@ -97,10 +97,10 @@ def make(
     checkpoints = [
         jobs.checkpoint_of(product.outputs[0], f"-{number}.pt") for number in range(len(grid.tries))
     ]
-    identity = runs.identity(product.request(), on)
+    identity = making.identity(product.request(), on)
     rows = tune(grid, data=data, checkpoints=checkpoints, identity=identity, say=say)
     tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
-    environment = provenance.environment(packages=runs.PACKAGES, seconds=time.perf_counter() - begun)
+    environment = provenance.environment(packages=making.PACKAGES, seconds=time.perf_counter() - begun)
     with tempfile.TemporaryDirectory() as scratch:
         staged = provenance.stage(product, scratch)
         provenance.record(staged, environment={**environment, "device": {"type": on.type}})

@@ -22,7 +22,7 @@ from shuffledp.training.sgd import checkin_sgd, cldp_sgd, schedule
 
 if TYPE_CHECKING:
     from shuffledp.training.data.dataset import Dataset
-    from shuffledp.training.experiment import Experiment
+    from shuffledp.training.specification import Experiment
 
 EXCESS = "excess_risk"  # one column more, with the schedule of girgis2021's Theorem 3
 COUNTS = ("skipped", "dummies", "messages")  # three more, of check-in protocols

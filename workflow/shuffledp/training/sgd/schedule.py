@@ -13,7 +13,7 @@ from shuffledp import protocols
 from shuffledp.convergence import step_size
 
 if TYPE_CHECKING:
-    from shuffledp.training.experiment import Experiment
+    from shuffledp.training.specification import Experiment
 
 NO_RANDOMIZER = "none"
 SAMPLING = "subsampled-shuffle"  # the protocol whose clients the server draws
