@@ -64,6 +64,7 @@ lint: $(VENV)/.with-lint ## Check style: ruff, snakefmt, snakemake --lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/snakemake --lint
 
 bench: $(VENV)/.with-figures ## Time the accountants, and training if torch is there, into results/benchmarks/ (two minutes)

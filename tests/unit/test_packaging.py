@@ -14,8 +14,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import shuffledp
-from shuffledp import accountants, rdp
-from shuffledp import approximate_dp as closed_form
+from shuffledp import accountants, approximate_dp, rdp
 from shuffledp.approximate_dp import composition
 
 TOP_LEVEL = {
@@ -269,8 +268,8 @@ def test_readme_links_lead_somewhere(root, readme):
 
 
 def test_readme_names_functions_that_exist(readme):
-    modules = {"rdp": rdp, "closed_form": closed_form, "composition": composition}
-    named = re.findall(r"`(rdp|closed_form|composition)\.(\w+)`", readme)
+    modules = {"rdp": rdp, "approximate_dp": approximate_dp, "approximate_dp.composition": composition}
+    named = re.findall(r"`(rdp|approximate_dp|approximate_dp\.composition)\.(\w+)`", readme)
     assert len(named) > 8
     for module, function in named:
         assert callable(getattr(modules[module], function)), f"{module}.{function}"

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from shuffledp.accountants.systems import System, answer, variables
 from shuffledp.records import refusals
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction import simulations
+from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.schema import schema
 from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.studies.grid import FOLDER, Sweep, coordinates, parts
@@ -50,51 +51,6 @@ class Drawn:
     paper: str
     name: str
     settings: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One curve of a figure: what to compute, and whether it is drawn."""
-
-    paper: str
-    figure: str
-    panel: str
-    accountant: str
-    variable: str
-    values: tuple[float, ...]
-    fixed: tuple[tuple[str, float], ...]
-    drawn: bool
-    randomizer: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def entry(self) -> accountants.Accountant:
-        """The accountant: of the registry, or of a randomiser."""
-        return named.accountant(self.accountant, **dict(self.randomizer))
-
-    def stem(self, results: str) -> str:
-        """Return the path of the result without its suffix."""
-        return f"{results}/{self.paper}/{self.figure}/{self.panel}/{self.accountant}"
-
-    def product(self, results: str) -> Product:
-        """Return the curve as a product of the workflow."""
-        entry = self.entry
-        about = {key: value for key, value in asdict(entry).items() if key != "compute"}
-        stem = self.stem(results)
-        own = {"randomizer": dict(self.randomizer)} if self.randomizer else {}
-        return Product(
-            record=f"{stem}.json",
-            parameters={
-                "accountant": {**about, "needs": list(entry.needs)},
-                "variable": self.variable,
-                "values": list(self.values),
-                "fixed": dict(self.fixed),
-                **own,
-            },
-            modules=(entry.compute.__module__, "shuffledp.accountants.curves", "shuffledp.records.tables"),
-            outputs=(f"{stem}.csv",),
-            # names, words and ranges decide no number
-            without=("shuffledp.variables",),
-        )
 
 
 @dataclass(frozen=True)

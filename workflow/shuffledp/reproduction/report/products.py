@@ -7,7 +7,8 @@ from typing import Any
 
 from shuffledp.accountants.systems import answer
 from shuffledp.records.provenance import Product
-from shuffledp.reproduction.config import Curve, Settings
+from shuffledp.reproduction.config import Settings
+from shuffledp.reproduction.curve import Curve
 
 PAGES = ("claims", "brackets", "provenance")
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shuffledp.records.provenance import Product
+from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
-
-if TYPE_CHECKING:
-    from shuffledp.reproduction.config import Curve
 
 FOLDER = "sweep"
 # Between name and value in a path, as Snakemake's Paramspace has it.
