@@ -8,8 +8,6 @@ CORES ?= all
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # A folder that checkouts share trained results through.
 TRAIN := $(SNAKEMAKE) all_trainings $(if $(SHUFFLEDP_CACHE),--cache train)
-# Rules that draw; `make figures` runs them even if the figures are up to date.
-DRAWING := plot_bounds plot_accuracy plot_convergence plot_progress plot_simulation plot_quantities
 # Rules that time, each into the table of its name.
 TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_shuffled_gaussian
 # Training too where a target that brings torch was made before.
@@ -35,7 +33,7 @@ $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 	@touch $@
 
 figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute, mostly set-up)
-	$(SNAKEMAKE) all_figures --forcerun $(DRAWING)
+	$(SNAKEMAKE) all_figures --forcerun plot
 
 all: $(VENV)/.with-figures ## Everything but training: results that are missing or stale, figures, ledger (under a minute)
 	$(SNAKEMAKE)

@@ -65,7 +65,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_generate_tests(metafunc):
     if "shipped_figure" in metafunc.fixturenames:
-        figures = config.load([ROOT / "config/config.yaml"]).bounds
+        figures = config.load([ROOT / "config/config.yaml"]).of("bounds")
         metafunc.parametrize(
             "shipped_figure", figures, ids=[figure.name for figure in figures], scope="session"
         )

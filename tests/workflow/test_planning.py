@@ -131,11 +131,11 @@ def test_one_figure_is_drawn_again_from_what_is_cached(clone, shipped):
         (clone.path / name).unlink()
     run = clone.run("--cores", "1", names[0], MPLBACKEND="TkAgg", DISPLAY=None, WAYLAND_DISPLAY=None)
     assert run.status == 0, run.output
-    assert run.jobs == {"plot_bounds": 1}
+    assert run.jobs == {"plot": 1}
     joined = len(list((clone.path / "results").rglob("privacy_utility.csv")))
     assert joined > 0
     # the curves, what is joined from training runs, Monte Carlo, and the ledger
-    quantities = sum(len(figure.curves) for figure in shipped.quantities)
+    quantities = sum(len(figure.curves) for figure in shipped.of("quantities"))
     kept = len(shipped.curves) + quantities + joined + len(shipped.simulations) + 1
     assert f"results: {kept} taken from the cache, 0 made now" in run.stdout
     assert {name: (clone.path / name).read_bytes() for name in names} == before

@@ -23,13 +23,13 @@ RESULTS = ROOT / SETTINGS.results
 CURVES = [curve for curve in SETTINGS.curves if curve.entry.kind != "estimate"]
 QUANTITIES = [
     curve
-    for figure in SETTINGS.quantities
+    for figure in SETTINGS.of("quantities")
     for curve in figure.curves
     if quantities.get(curve.quantity).kind == "upper"
 ]
 JOINED = [
     (panel, name)
-    for figure in SETTINGS.accuracy
+    for figure in SETTINGS.of("accuracy", untrained=True)
     for panel in figure.panels
     for name in panel.accountants
     if accountants.get(name).kind != "estimate"

@@ -15,30 +15,20 @@ SETTINGS = config.load([ROOT / "config/config.yaml"])
 TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in SETTINGS.experiments}
 # Figures of training are drawn once their experiments are trained.
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
-ACCURACY, CONVERGENCE = _HERE.trained, _HERE.converged
-PROGRESS = _HERE.progressed
-FIGURES = [*SETTINGS.bounds, *SETTINGS.quantities, *ACCURACY, *CONVERGENCE, *PROGRESS, *SETTINGS.simulation]
-QUANTITIES = [curve for figure in SETTINGS.quantities for curve in figure.curves]
-JOINED = [panel for figure in ACCURACY for panel in figure.panels]
+FIGURES = _HERE.drawn
 TUNED = [grid.product(SETTINGS.results) for grid in SETTINGS.grids]
 TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
+TABLES = [*_HERE.quantity_curves, *_HERE.joined, *_HERE.simulations]
 IGNORED = ("results/smoke/", "results/logs/", "results/benchmarks/")
 
 
 def _products():
     yield from (curve.product(SETTINGS.results) for curve in SETTINGS.curves)
-    yield from (figure_products.bounds(SETTINGS, figure) for figure in SETTINGS.bounds)
-    yield from (curve.product(SETTINGS.results) for curve in QUANTITIES)
-    yield from (figure_products.quantities(SETTINGS, figure) for figure in SETTINGS.quantities)
     yield from RUNS
     yield from TUNED
-    yield from (panel.product(SETTINGS.results) for panel in JOINED)
-    yield from (figure_products.accuracy(SETTINGS, figure) for figure in ACCURACY)
-    yield from (figure_products.convergence(SETTINGS, figure) for figure in CONVERGENCE)
-    yield from (figure_products.progress(SETTINGS, figure) for figure in PROGRESS)
-    yield from (panel.product(SETTINGS.results) for panel in SETTINGS.simulations)
-    yield from (figure_products.simulation(SETTINGS, figure) for figure in SETTINGS.simulation)
+    yield from (table.product(SETTINGS.results) for table in TABLES)
+    yield from (figure_products.product(SETTINGS, figure) for figure in FIGURES)
     yield ledger_products.claims(SETTINGS)
     yield schema.key_page()
 
@@ -69,7 +59,7 @@ def test_every_tracked_table_has_a_record(tracked_results):
 def test_results_are_those_of_the_configuration_and_no_others(tracked_results):
     expected = {
         f"{one.stem(SETTINGS.results)}.{form}"
-        for one in (*SETTINGS.curves, *QUANTITIES, *JOINED, *SETTINGS.simulations)
+        for one in (*SETTINGS.curves, *TABLES)
         for form in ("csv", "json")
     }
     expected |= {"results/claims.csv", "results/claims.json"}

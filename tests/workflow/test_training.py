@@ -41,13 +41,12 @@ def untrained(clone):
 
 def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
     clone = untrained
-    for arguments in ((), ("all_figures", "--forcerun", "plot_bounds")):
-        assert not clone.plan(*arguments).jobs.keys() & {
-            "train",
-            "fetch_mnist",
-            "plot_convergence",
-            "plot_progress",
-        }
+    for arguments in ((), ("all_figures", "--forcerun", "plot")):
+        assert not clone.plan(*arguments).jobs.keys() & {"train", "fetch_mnist"}
+    stem = "figures/girgis2021/theorem3"
+    asked = clone.run("-n", f"{stem}.pdf")
+    assert asked.status != 0, "what no run is there for is not drawn"
+    assert f"{stem}.pdf" in asked.output
     asked = clone.plan("all_trainings").jobs
     assert asked == {
         "fetch_mnist": 1,
@@ -119,12 +118,11 @@ def test_smoke_training(clone, root):
     assert again.jobs == {}
     assert not list((clone.path / "resources/checkpoints").glob("*")), "kept only while a run is under way"
     # what is trained is drawn with the other figures
-    assert clone.plan("all_figures", *SMOKE).jobs["plot_convergence"] == len(settings.convergence)
-    assert clone.plan("all_figures", *SMOKE).jobs["plot_progress"] == len(settings.progress)
+    assert clone.plan("all_figures", *SMOKE).jobs["plot"] == len(settings.declared)
     figure = "figures/smoke/girgis2021/theorem3"
     drawn = clone.run("--cores", "1", f"{figure}.pdf", *SMOKE)
     assert drawn.status == 0, drawn.output
-    assert drawn.jobs == {"plot_convergence": 1}
+    assert drawn.jobs == {"plot": 1}
     assert (clone.path / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -23,6 +23,6 @@ rule compute_curve:
 rule all_bounds:
     input:
         [f"{curve.stem(RESULTS)}.csv" for curve in SETTINGS.curves],
-        [f"{curve.stem(RESULTS)}.csv" for figure in SETTINGS.quantities for curve in figure.curves],
-        [f"{panel.stem(RESULTS)}.csv" for figure in SETTINGS.trained for panel in figure.panels],
+        [f"{curve.stem(RESULTS)}.csv" for curve in SETTINGS.quantity_curves],
+        [f"{panel.stem(RESULTS)}.csv" for panel in SETTINGS.joined],
     localrule: True

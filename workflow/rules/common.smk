@@ -45,24 +45,11 @@ for curve in SETTINGS.curves:
 for experiment in SETTINGS.experiments:
     for run in SETTINGS.trainings(experiment):
         CATALOGUE.add("trainings", run)
-for figure in SETTINGS.bounds:
-    CATALOGUE.add("figures", figure_products.bounds(SETTINGS, figure))
-for figure in SETTINGS.quantities:
-    for curve in figure.curves:
-        CATALOGUE.add("results", curve.product(RESULTS))
-    CATALOGUE.add("figures", figure_products.quantities(SETTINGS, figure))
-for figure in SETTINGS.trained:
-    for panel in figure.panels:
-        CATALOGUE.add("results", panel.product(RESULTS))
-    CATALOGUE.add("figures", figure_products.accuracy(SETTINGS, figure))
-for figure in SETTINGS.converged:
-    CATALOGUE.add("figures", figure_products.convergence(SETTINGS, figure))
-for simulation in SETTINGS.simulations:
-    CATALOGUE.add("results", simulation.product(RESULTS))
-for figure in SETTINGS.simulation:
-    CATALOGUE.add("figures", figure_products.simulation(SETTINGS, figure))
-for figure in SETTINGS.progressed:
-    CATALOGUE.add("figures", figure_products.progress(SETTINGS, figure))
+for table in (*SETTINGS.quantity_curves, *SETTINGS.joined, *SETTINGS.simulations):
+    CATALOGUE.add("results", table.product(RESULTS))
+DRAWN = {(figure.paper, figure.name): figure_products.product(SETTINGS, figure) for figure in SETTINGS.drawn}
+for product in DRAWN.values():
+    CATALOGUE.add("figures", product)
 CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
 CATALOGUE.add("pages", schema.key_page())
 CATALOGUE.add("results", ledger_products.claims(SETTINGS))
@@ -93,24 +80,12 @@ def papers(figures):
 
 
 wildcard_constraints:
-    paper=papers(SETTINGS.bounds),
-    figure=one_of(figure.name for figure in SETTINGS.bounds),
-    panel=one_of(curve.panel for curve in SETTINGS.curves),
+    paper=papers(SETTINGS.drawn),
+    figure=one_of(figure.name for figure in SETTINGS.drawn),
+    panel=one_of(table.panel for table in (*SETTINGS.curves, *SETTINGS.quantity_curves, *SETTINGS.joined)),
     accountant=one_of(curve.accountant for curve in SETTINGS.curves),
-    quantity_paper=papers(SETTINGS.quantities),
-    quantity_figure=one_of(figure.name for figure in SETTINGS.quantities),
-    quantity_panel=one_of(curve.panel for figure in SETTINGS.quantities for curve in figure.curves),
-    quantity=one_of(curve.quantity for figure in SETTINGS.quantities for curve in figure.curves),
-    accuracy_paper=papers(SETTINGS.trained),
-    accuracy_figure=one_of(figure.name for figure in SETTINGS.trained),
-    accuracy_panel=one_of(panel.panel for figure in SETTINGS.trained for panel in figure.panels),
-    convergence_paper=papers(SETTINGS.convergence),
-    convergence_figure=one_of(figure.name for figure in SETTINGS.convergence),
-    simulation_paper=papers(SETTINGS.simulation),
-    simulation_figure=one_of(figure.name for figure in SETTINGS.simulation),
+    quantity=one_of(curve.quantity for curve in SETTINGS.quantity_curves),
     clients=one_of(str(panel.n) for panel in SETTINGS.simulations),
-    progress_paper=papers(SETTINGS.progressed),
-    progress_figure=one_of(figure.name for figure in SETTINGS.progressed),
     data=one_of(DATA),
     experiment=one_of(experiment.name for experiment in SETTINGS.experiments),
     seed=one_of(str(seed) for seed in range(MOST_SEEDS)),
@@ -166,79 +141,18 @@ def figure_of(wildcards):
     return SETTINGS.figure(wildcards.paper, wildcards.figure)
 
 
-def drawn_curves(wildcards):
-    return cached([f"{curve.stem(RESULTS)}.csv" for curve in figure_of(wildcards).drawn])
+def tables_of(wildcards):
+    return cached(DRAWN[wildcards.paper, wildcards.figure].inputs)
 
 
 def caption_of(wildcards):
-    return figure_products.caption(figure_of(wildcards))
-
-
-def quantity_figure_of(wildcards):
-    return SETTINGS.quantity_figure(wildcards.quantity_paper, wildcards.quantity_figure)
-
-
-def quantity_curves(wildcards):
-    return cached([f"{curve.stem(RESULTS)}.csv" for curve in quantity_figure_of(wildcards).curves])
-
-
-def quantity_caption_of(wildcards):
-    return figure_products.quantities_caption(quantity_figure_of(wildcards))
-
-
-def accuracy_figure_of(wildcards):
-    return SETTINGS.accuracy_figure(wildcards.accuracy_paper, wildcards.accuracy_figure)
+    return figure_products.caption(SETTINGS, figure_of(wildcards), TEMPLATES)
 
 
 def runs_of(wildcards):
-    panels = accuracy_figure_of(wildcards).panels
-    panel = next(panel for panel in panels if panel.panel == wildcards.accuracy_panel)
+    panels = figure_of(wildcards).panels
+    panel = next(panel for panel in panels if panel.panel == wildcards.panel)
     return cached(recorded.runs(panel.experiment, RESULTS))
-
-
-def joined_tables(wildcards):
-    return cached([f"{panel.stem(RESULTS)}.csv" for panel in accuracy_figure_of(wildcards).panels])
-
-
-def accuracy_caption_of(wildcards):
-    return figure_products.accuracy_caption(SETTINGS, accuracy_figure_of(wildcards))
-
-
-def convergence_figure_of(wildcards):
-    return SETTINGS.convergence_figure(wildcards.convergence_paper, wildcards.convergence_figure)
-
-
-def converged_runs(wildcards):
-    return cached(recorded.runs(convergence_figure_of(wildcards).experiment, RESULTS))
-
-
-def convergence_caption_of(wildcards):
-    return figure_products.convergence_caption(SETTINGS, convergence_figure_of(wildcards))
-
-
-def simulation_figure_of(wildcards):
-    return SETTINGS.simulation_figure(wildcards.simulation_paper, wildcards.simulation_figure)
-
-
-def simulated_tables(wildcards):
-    return cached([f"{panel.stem(RESULTS)}.csv" for panel in simulation_figure_of(wildcards).panels])
-
-
-def simulation_caption_of(wildcards):
-    return figure_products.simulation_caption(simulation_figure_of(wildcards))
-
-
-def progress_figure_of(wildcards):
-    return SETTINGS.progress_figure(wildcards.progress_paper, wildcards.progress_figure)
-
-
-def progressed_runs(wildcards):
-    lines = progress_figure_of(wildcards).lines
-    return cached(list(dict.fromkeys(run for line in lines for run in recorded.runs(line.experiment, RESULTS))))
-
-
-def progress_caption_of(wildcards):
-    return figure_products.progress_caption(SETTINGS, progress_figure_of(wildcards))
 
 
 def summary():

@@ -1,20 +1,20 @@
-rule plot_bounds:
+rule plot:
     input:
         request=request(f"{FIGURES}/{{paper}}/{{figure}}.json"),
-        curves=drawn_curves,
+        tables=tables_of,
     output:
         pdf=f"{FIGURES}/{{paper}}/{{figure}}.pdf",
         png=report(
             f"{FIGURES}/{{paper}}/{{figure}}.png",
-            caption="../report/bounds.rst",
+            caption="../report/figure.rst",
             category="{paper}",
             labels={"figure": "{figure}"},
         ),
         record=f"{FIGURES}/{{paper}}/{{figure}}.json",
     log:
-        f"{LOGS}/plot_bounds/{{paper}}/{{figure}}.log",
+        f"{LOGS}/plot/{{paper}}/{{figure}}.log",
     benchmark:
-        f"{BENCHMARKS}/plot_bounds/{{paper}}/{{figure}}.tsv"
+        f"{BENCHMARKS}/plot/{{paper}}/{{figure}}.tsv"
     conda:
         ENVIRONMENT
     threads: 1
@@ -22,11 +22,12 @@ rule plot_bounds:
         mem_mb=1000,
         runtime=10,
     params:
+        kind=lambda wildcards: figure_of(wildcards).kind,
         caption=caption_of,
     message:
-        "Drawing {wildcards.paper} {wildcards.figure}."
+        "Drawing {wildcards.paper} {wildcards.figure} ({params.kind})."
     script:
-        "../scripts/plot_bounds.py"
+        "../scripts/plot.py"
 
 
 rule render_gallery:
@@ -55,14 +56,7 @@ rule all_figures:
     input:
         [
             f"{FIGURES}/{figure.paper}/{figure.name}.{form}"
-            for figure in (
-                *SETTINGS.bounds,
-                *SETTINGS.quantities,
-                *SETTINGS.simulation,
-                *SETTINGS.trained,
-                *SETTINGS.converged,
-                *SETTINGS.progressed,
-            )
+            for figure in SETTINGS.drawn
             for form in ("pdf", "png")
         ],
         rules.render_gallery.output.page,

@@ -121,11 +121,12 @@ rule plot_frontier:
         mem_mb=1000,
         runtime=10,
     params:
+        kind="frontier",
         caption=lambda wildcards: figure_products.frontier_caption(SETTINGS, SWEEP),
     message:
         "Drawing what no other point of the sweep beats."
     script:
-        "../scripts/plot_frontier.py"
+        "../scripts/plot.py"
 
 
 rule all_sweep:

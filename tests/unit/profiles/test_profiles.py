@@ -33,7 +33,7 @@ def test_what_is_made_again_is_the_same_everywhere(profiles, key):
 def test_profiles_name_rules_that_exist_and_group_every_small_one(profiles, rules, name):
     profile = profiles[name]
     assert profile["groups"].keys() | profile["set-resources"].keys() <= rules
-    kinds = r"compute_(curve|sweep_curve|quantity|frontier)|plot_|privacy_utility"
+    kinds = r"compute_(curve|sweep_curve|quantity|frontier)|plot|privacy_utility"
     small = {rule for rule in rules if re.match(kinds, rule)}
     assert profile["groups"].keys() == small
     assert set(profile["groups"].values()) == profile["group-components"].keys()

@@ -382,7 +382,7 @@ def _renamed(product):
 def _all_products(settings):
     return [
         *(curve.product("results") for curve in settings.curves),
-        *(figure_products.bounds(settings, figure) for figure in settings.bounds),
+        *(figure_products.bounds(settings, figure) for figure in settings.of("bounds")),
         *(run for entry in settings.experiments for run in settings.trainings(entry)),
         *(grid.product("results") for grid in settings.grids),
         *(panel.product("results") for panel in settings.simulations),
@@ -503,7 +503,7 @@ def test_a_curve_depends_on_the_papers_whose_theorems_it_uses():
 
 
 MADE_FROM_RESULTS = {
-    "figure": lambda settings, root: figure_products.bounds(settings, settings.bounds[0]),
+    "figure": lambda settings, root: figure_products.bounds(settings, settings.of("bounds")[0]),
     "gallery": lambda settings, root: figure_products.gallery(settings, root / "workflow/report"),
     "claims": lambda settings, root: ledger_products.claims(settings),
     "readme": lambda settings, root: ledger_products.readme(settings),
@@ -535,17 +535,19 @@ def _all_kinds(settings, study, root):
     trainings = [run for one in settings.experiments for run in settings.trainings(one)]
     return {
         "curve": [curve.product("results") for curve in settings.curves],
-        "quantity": [one.product("results") for figure in settings.quantities for one in figure.curves],
+        "quantity": [one.product("results") for figure in settings.of("quantities") for one in figure.curves],
         "training": trainings,
         "tuning": [grid.product("results") for grid in settings.grids],
-        "utility": [one.product("results") for figure in settings.accuracy for one in figure.panels],
+        "utility": [
+            one.product("results")
+            for figure in settings.of("accuracy", untrained=True)
+            for one in figure.panels
+        ],
         "simulation": [one.product("results") for one in settings.simulations],
-        "figure of bounds": [figure_products.bounds(settings, one) for one in settings.bounds],
-        "figure of quantities": [figure_products.quantities(settings, one) for one in settings.quantities],
-        "figure of accuracy": [figure_products.accuracy(settings, one) for one in settings.trained],
-        "figure of convergence": [figure_products.convergence(settings, one) for one in settings.converged],
-        "figure of simulations": [figure_products.simulation(settings, one) for one in settings.simulation],
-        "figure of progress": [figure_products.progress(settings, one) for one in settings.progressed],
+        **{
+            f"figure of {kind}": [figure_products.product(settings, one) for one in settings.of(kind)]
+            for kind in figure_products.KINDS
+        },
         "gallery": [figure_products.gallery(settings, root / "workflow/report")],
         "page of keys": [schema.key_page()],
         "claims": [ledger_products.claims(settings)],

@@ -49,8 +49,8 @@ def template(root):
     return root / "workflow/report/bounds.rst"
 
 
-def caption_of(template, figure):
-    return render_caption(template, {"caption": products.caption(figure)})
+def caption_of(template, settings, figure):
+    return render_caption(template, {"caption": products.bounds_caption(settings, figure)})
 
 
 def document_of(text):
@@ -60,8 +60,8 @@ def document_of(text):
     )
 
 
-def test_a_caption_says_what_is_drawn(template, shipped_figure):
-    text = caption_of(template, shipped_figure)
+def test_a_caption_says_what_is_drawn(template, shipped, shipped_figure):
+    text = caption_of(template, shipped, shipped_figure)
     assert "{{" not in text
     assert "{%" not in text
     assert shipped_figure.settings["shows"] in text
@@ -96,8 +96,8 @@ def test_a_caption_follows_the_configuration(template, root):
     figure["delta"] = "1e-7"
     changed["styles"]["girgis2021-upper"] = {"color": "#000000", "line": "solid", "label": "our bound"}
     before, after = (
-        caption_of(template, config.resolve(version).figure("girgis2021", "fig2"))
-        for version in (raw, changed)
+        caption_of(template, settings, settings.figure("girgis2021", "fig2"))
+        for settings in map(config.resolve, (raw, changed))
     )
     assert "eps0 = 2, delta = 1e-8" in before
     assert "eps0 = 0.75, delta = 1e-7" in after
@@ -106,9 +106,9 @@ def test_a_caption_follows_the_configuration(template, root):
 
 
 def test_captions_without_choices_claim_none(template, shipped):
-    about = products.caption(shipped.bounds[0])
+    about = products.bounds_caption(shipped, shipped.of("bounds")[0])
     text = render_caption(template, {"caption": {**about, "choices": []}})
-    assert "Choices made here" in caption_of(template, shipped.bounds[0])
+    assert "Choices made here" in caption_of(template, shipped, shipped.of("bounds")[0])
     assert "Choices made here" not in text
 
 
@@ -119,12 +119,12 @@ def test_a_misspelt_placeholder_is_an_error(tmp_path, shipped, placeholder):
     template = tmp_path / "caption.rst"
     template.write_text(f"Words. {placeholder}\n")
     with pytest.raises(jinja2.UndefinedError, match=r"pannels|captoin"):
-        render_caption(template, {"caption": products.caption(shipped.bounds[0])})
+        render_caption(template, {"caption": products.bounds_caption(shipped, shipped.of("bounds")[0])})
 
 
 def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, root, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    (figure,) = shipped.convergence
+    (figure,) = shipped.of("convergence", untrained=True)
     for seed, run in enumerate(shipped.trainings(figure.experiment)):
         device = {"name": "CPU" if seed else "a large GPU"}
         files.write_json(run.record, {"environment": {"device": device}})
@@ -140,9 +140,9 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, roo
 
 
 def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
-    (figure,) = shipped.simulation
+    (figure,) = shipped.of("simulation")
     text = render_caption(
-        root / "workflow/report/simulation.rst", {"caption": products.simulation_caption(figure)}
+        root / "workflow/report/simulation.rst", {"caption": products.simulation_caption(shipped, figure)}
     )
     words = ("n = 1, 2, 3, 4, 5, 6, 7;", "sigma = 2.", "from 5e7 points each", "L = 14", "seed 0")
     for part in (*words, "for these two data sets", *figure.settings["choices"]):
@@ -150,7 +150,7 @@ def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
     assert document_of(text).astext()
     pair = accountants.get("shuffled-gaussian-pair")
     assert pair.kind == "lower"
-    for said in (text, pair.note, *(one.settings["shows"] for one in shipped.bounds)):
+    for said in (text, pair.note, *(one.settings["shows"] for one in shipped.of("bounds"))):
         assert "guarantee" not in said.replace("no guarantee", "")
 
 
@@ -164,8 +164,7 @@ def test_tracked_gallery_is_current(root, shipped):
 
 @pytest.mark.usefixtures("in_root")
 def test_gallery_is_a_page_with_every_figure(root, shipped):
-    drawn = [*shipped.bounds, *shipped.quantities, *shipped.trained]
-    drawn += [*shipped.converged, *shipped.simulation, *shipped.progressed]
+    drawn = shipped.drawn
     page = root / shipped.figures / "README.rst"
     document = document_of(page.read_text(encoding="utf-8"))
     pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]
@@ -212,7 +211,7 @@ def test_figure_4_says_up_to_where_the_closed_form_holds(amplified):
 
 
 def test_what_the_caption_of_theorem3_says(root, shipped):
-    (figure,) = shipped.convergence
+    (figure,) = shipped.of("convergence", untrained=True)
     experiment = figure.experiment
     if not recorded.is_trained(figure.experiment, str(root / shipped.results)):
         pytest.skip("not trained")

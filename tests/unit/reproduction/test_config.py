@@ -116,14 +116,14 @@ def varying(variable, **changes):
 @pytest.mark.parametrize("files", [["config.yaml"], ["config.yaml", "smoke.yaml"]], ids=" ".join)
 def test_shipped_configurations_resolve(root, files):
     settings = config.load([root / "config" / name for name in files])
-    assert [(figure.paper, figure.name) for figure in settings.bounds] == [
+    assert [(figure.paper, figure.name) for figure in settings.of("bounds")] == [
         *(("girgis2021", name) for name in ("fig2", "fig4", "fig5")),
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
         *(("balle2020", name) for name in ("fig1", "fig2")),
         *(("liew2022", name) for name in ("accounting", "distributed")),
         *(("beyond", name) for name in ("gap", "randomizers", "windows", "shuffled_gaussian")),
     ]
-    assert [(figure.paper, figure.name) for figure in settings.quantities] == [
+    assert [(figure.paper, figure.name) for figure in settings.of("quantities")] == [
         ("balle2020", name) for name in ("fig3", "fig4", "loads")
     ]
     for curve in settings.curves:
@@ -143,11 +143,11 @@ def test_shipped_configurations_resolve(root, files):
 
 
 def test_monte_carlo_is_that_of_the_paper(shipped):
-    (figure,) = shipped.simulation
+    (figure,) = shipped.of("simulation")
     assert (figure.paper, figure.name) == ("koskela2022", "fig5")
     assert [panel.n for panel in figure.panels] == [1, 2, 3, 4, 5, 6, 7]
     assert {(panel.sigma, panel.points) for panel in figure.panels} == {(2.0, 50_000_000)}
-    assert shipped.simulation_figure("koskela2022", "fig5") is figure
+    assert shipped.figure("koskela2022", "fig5") is figure
     assert figure.panels[6].stem("r") == "r/koskela2022/fig5/n7/monte-carlo"
 
 
@@ -163,7 +163,7 @@ def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
     assert [curve.stem("") for curve in smoke.curves] == [curve.stem("") for curve in shipped.curves]
     assert max(len(curve.values) for curve in smoke.curves) == 3
     quantities = [
-        [curve.stem("") for figure in settings.quantities for curve in figure.curves]
+        [curve.stem("") for figure in settings.of("quantities") for curve in figure.curves]
         for settings in (smoke, shipped)
     ]
     assert quantities[0] == quantities[1]
@@ -494,7 +494,7 @@ def test_a_mistake_in_an_earlier_file_is_placed_there(tmp_path, refusal, old, ne
 
 def test_a_panel_may_name_its_own_curves(load):
     text = edited("          k: 100\n", "          k: 100\n          curves: [girgis2021-upper]\n")
-    found = [(curve.panel, curve.accountant) for curve in load(text).bounds[0].drawn]
+    found = [(curve.panel, curve.accountant) for curve in load(text).of("bounds")[0].drawn]
     assert found == [("a", "girgis2021-upper"), ("a", "feldman2021-strong"), ("b", "girgis2021-upper")]
     with pytest.raises(ValueError, match="curves must be named, by the figure or by each of its panels"):
         load(edited("      curves: [girgis2021-upper, feldman2021-strong]\n", ""))
@@ -517,7 +517,7 @@ STYLED = BASE.replace("styles:\n", 'styles:\n  fixed-window-dummies: {color: "#0
 
 
 def test_quantities_resolve(load):
-    (curve,) = load(STYLED + QUANTITIES).quantities[0].curves
+    (curve,) = load(STYLED + QUANTITIES).of("quantities")[0].curves
     assert curve.stem("results") == "results/paper/fig2/a/fixed-window-dummies"
     assert curve.values == (2, 4, 8)
     assert dict(curve.fixed) == {"n": 10, "participation": 1}
@@ -656,7 +656,7 @@ def test_a_study_may_not_have_trainings_without_end(root):
 def test_quantities_are_not_drawn_without_end(load, runs):
     styled = STYLED.replace("fixed-window-dummies", "fixed-window-dummies-drawn")
     drawn = QUANTITIES.replace("[fixed-window-dummies]", "[fixed-window-dummies-drawn]")
-    assert load(styled + drawn.replace("n: 10,", "n: 10, runs: 3, seed: 0,")).quantities
+    assert load(styled + drawn.replace("n: 10,", "n: 10, runs: 3, seed: 0,")).of("quantities")
     with pytest.raises(ValueError, match=r"runs must be at most 1e\+06, since .* is drawn by simulation"):
         load(styled + drawn.replace("n: 10,", f"n: 10, runs: {runs}, seed: 0,"))
 

@@ -101,7 +101,7 @@ def test_product_reads_the_curves_that_the_claims_name(shipped):
     product = products.claims(shipped)
     assert wanted <= set(product.inputs)
     computed = {f"{one.stem('results')}.csv" for one in (*shipped.curves, *shipped.simulations)}
-    computed |= {f"{one.stem('results')}.csv" for figure in shipped.quantities for one in figure.curves}
+    computed |= {f"{one.stem('results')}.csv" for figure in shipped.of("quantities") for one in figure.curves}
     assert wanted <= computed, "every claim's curves are in the configuration"
 
 

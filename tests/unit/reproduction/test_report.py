@@ -73,7 +73,7 @@ def test_a_bracket_needs_both_sides_at_the_same_points(curves, says):
 def test_panels_with_both_sides_are_in_the_table(root):
     settings = config.load([root / "config/config.yaml"])
     panels = products.pages(settings, []).parameters["panels"]
-    gap = next(figure for figure in settings.bounds if figure.name == "gap")
+    gap = next(figure for figure in settings.of("bounds") if figure.name == "gap")
     mine = [entry for entry in panels if entry["figure"].startswith("beyond, gap,")]
     along_epsilon = {curve.panel for curve in gap.curves if answer(curve.variable) == "epsilon"}
     assert {entry["figure"].rpartition(", ")[2] for entry in mine} <= along_epsilon
@@ -81,7 +81,7 @@ def test_panels_with_both_sides_are_in_the_table(root):
     for entry in panels:
         own = next(
             figure
-            for figure in settings.bounds
+            for figure in settings.of("bounds")
             if entry["figure"].startswith(f"{figure.paper}, {figure.name}, ")
         )
         by_name = {curve.accountant: curve.entry for curve in own.curves}

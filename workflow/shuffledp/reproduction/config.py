@@ -9,10 +9,10 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import numpy as np
@@ -46,16 +46,33 @@ _IMAGES = {"synthetic": 1_000_000, "cifar10": 50_000, "cifar10-jpeg": 50_000}
 
 @dataclass(frozen=True)
 class Drawn:
-    """What every figure has: where it goes, and the resolved settings that plot and caption are made from."""
+    """What every figure has: where it goes, and the resolved settings that plot and caption are made from.
+
+    A class of figures names its kind, which is also its section of the configuration, and the field of those
+    parts that are drawn only once their experiment's runs are there.
+    """
+
+    kind: ClassVar[str]
+    parts: ClassVar[str | None] = None
 
     paper: str
     name: str
     settings: Mapping[str, Any]
 
+    def with_runs(self, results: str) -> Drawn | None:
+        """Return the figure with those of its parts whose runs are there; None if nothing is left to draw."""
+        if self.parts is None:
+            return self
+        parts = getattr(self, self.parts)
+        found = tuple(part for part in parts if recorded.is_trained(part.experiment, results))
+        return replace(self, **{self.parts: found}) if found else None
+
 
 @dataclass(frozen=True)
 class Figure(Drawn):
     """One figure of bounds."""
+
+    kind = "bounds"
 
     curves: tuple[Curve, ...]
 
@@ -101,6 +118,8 @@ class QuantityCurve:
 class QuantityFigure(Drawn):
     """One figure of quantities of check-in protocols."""
 
+    kind = "quantities"
+
     curves: tuple[QuantityCurve, ...]
 
 
@@ -143,6 +162,9 @@ class Utility:
 class AccuracyFigure(Drawn):
     """One figure of accuracy against epsilon."""
 
+    kind = "accuracy"
+    parts = "panels"
+
     panels: tuple[Utility, ...]
 
 
@@ -150,7 +172,13 @@ class AccuracyFigure(Drawn):
 class Convergence(Drawn):
     """One figure of excess risk against Theorem 3 of girgis2021."""
 
+    kind = "convergence"
+
     experiment: Experiment
+
+    def with_runs(self, results: str) -> Convergence | None:
+        """Return the figure if the runs of its experiment are there, and None otherwise."""
+        return self if recorded.is_trained(self.experiment, results) else None
 
 
 @dataclass(frozen=True)
@@ -191,6 +219,8 @@ class Simulation:
 class SimulationFigure(Drawn):
     """One figure of Monte Carlo estimates beside the exact profile."""
 
+    kind = "simulation"
+
     panels: tuple[Simulation, ...]
 
 
@@ -207,6 +237,9 @@ class Line:
 class Progress(Drawn):
     """One figure of accuracy against rounds."""
 
+    kind = "progress"
+    parts = "lines"
+
     lines: tuple[Line, ...]
 
 
@@ -217,12 +250,7 @@ class Settings:
     results: str
     figures: str
     readme: str
-    bounds: tuple[Figure, ...]
-    quantities: tuple[QuantityFigure, ...] = ()
-    accuracy: tuple[AccuracyFigure, ...] = ()
-    convergence: tuple[Convergence, ...] = ()
-    simulation: tuple[SimulationFigure, ...] = ()
-    progress: tuple[Progress, ...] = ()
+    declared: tuple[Drawn, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     grids: tuple[Grid, ...] = ()
     sweep: Sweep | None = None
@@ -231,42 +259,38 @@ class Settings:
     batch_seeds: bool = False
 
     @property
+    def drawn(self) -> tuple[Drawn, ...]:
+        """The figures that can be drawn, each with those of its parts whose runs are there."""
+        return self._with_runs(self.declared)
+
+    def _with_runs(self, figures: Iterable[Drawn]) -> tuple[Any, ...]:
+        found = (figure.with_runs(self.results) for figure in figures)
+        return tuple(figure for figure in found if figure is not None)
+
+    def of(self, kind: str, *, untrained: bool = False) -> tuple[Any, ...]:
+        """Return the figures of a kind that can be drawn, or all of them, with runs or without."""
+        figures = tuple(figure for figure in self.declared if figure.kind == kind)
+        return figures if untrained else self._with_runs(figures)
+
+    @property
     def curves(self) -> tuple[Curve, ...]:
-        """All curves of all figures."""
-        return tuple(curve for figure in self.bounds for curve in figure.curves)
+        """All curves of all figures of bounds."""
+        return tuple(curve for figure in self.of("bounds") for curve in figure.curves)
+
+    @property
+    def quantity_curves(self) -> tuple[QuantityCurve, ...]:
+        """All curves of all figures of quantities."""
+        return tuple(curve for figure in self.of("quantities") for curve in figure.curves)
+
+    @property
+    def joined(self) -> tuple[Utility, ...]:
+        """All tables of accuracy against epsilon whose runs are there."""
+        return tuple(panel for figure in self.of("accuracy") for panel in figure.panels)
 
     @property
     def simulations(self) -> tuple[Simulation, ...]:
         """All tables of Monte Carlo estimates."""
-        return tuple(panel for figure in self.simulation for panel in figure.panels)
-
-    @property
-    def trained(self) -> tuple[AccuracyFigure, ...]:
-        """The figures of accuracy, each with the panels whose runs are there; none without a panel."""
-        return self._with_runs(self.accuracy, "panels")
-
-    @property
-    def progressed(self) -> tuple[Progress, ...]:
-        """The figures of accuracy against rounds, each with the lines whose runs are there; none without."""
-        return self._with_runs(self.progress, "lines")
-
-    def _with_runs(self, figures: Sequence[Any], parts: str) -> tuple[Any, ...]:
-        """Return figures with those of their parts whose runs are there; none without a part."""
-        found = []
-        for figure in figures:
-            there = tuple(
-                one for one in getattr(figure, parts) if recorded.is_trained(one.experiment, self.results)
-            )
-            if there:
-                found.append(replace(figure, **{parts: there}))
-        return tuple(found)
-
-    @property
-    def converged(self) -> tuple[Convergence, ...]:
-        """The figures of excess risk whose runs are there."""
-        return tuple(
-            figure for figure in self.convergence if recorded.is_trained(figure.experiment, self.results)
-        )
+        return tuple(panel for figure in self.of("simulation") for panel in figure.panels)
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment of that name.
@@ -297,60 +321,16 @@ class Settings:
         folder = recorded.folder(experiment, self.results)
         return tuple(recorded.product(experiment, folder, seed) for seed in range(experiment.seeds))
 
-    def figure(self, paper: str, name: str) -> Figure:
-        """Return the figure of bounds of that name.
-
-        Raises:
-            ValueError: the configuration has none.
-        """
-        return _named(self.bounds, paper, name)
-
-    def quantity_figure(self, paper: str, name: str) -> QuantityFigure:
-        """Return the figure of quantities of that name.
-
-        Raises:
-            ValueError: the configuration has none.
-        """
-        return _named(self.quantities, paper, name)
-
-    def accuracy_figure(self, paper: str, name: str) -> AccuracyFigure:
-        """Return the figure of accuracy of that name, with the panels whose runs are there.
+    def figure(self, paper: str, name: str) -> Any:
+        """Return the figure of that name, with the parts whose runs are there.
 
         Raises:
             ValueError: the configuration has none, or no run of it is there.
         """
-        return _named(self.trained, paper, name)
-
-    def progress_figure(self, paper: str, name: str) -> Progress:
-        """Return the figure of accuracy against rounds of that name, with the lines whose runs are there.
-
-        Raises:
-            ValueError: the configuration has none, or no run of it is there.
-        """
-        return _named(self.progressed, paper, name)
-
-    def convergence_figure(self, paper: str, name: str) -> Convergence:
-        """Return the figure of excess risk of that name.
-
-        Raises:
-            ValueError: the configuration has none.
-        """
-        return _named(self.convergence, paper, name)
-
-    def simulation_figure(self, paper: str, name: str) -> SimulationFigure:
-        """Return the figure of Monte Carlo estimates of that name.
-
-        Raises:
-            ValueError: the configuration has none.
-        """
-        return _named(self.simulation, paper, name)
-
-
-def _named(figures: Sequence[Any], paper: str, name: str) -> Any:
-    for figure in figures:
-        if (figure.paper, figure.name) == (paper, name):
-            return figure
-    raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
+        for figure in self.drawn:
+            if (figure.paper, figure.name) == (paper, name):
+                return figure
+        raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
 
 
 def load(paths: Iterable[Path | str]) -> Settings:
@@ -458,42 +438,27 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
                 yield paper, name, figure
 
     randomizers = _randomizers(data.get("randomizers", {}), files)
-    figures = tuple(
-        _figure(paper, name, figure, data["styles"], randomizers, files)
-        for paper, name, figure in figures_of("bounds")
-    )
     training = data.get("training", {})
     experiments = tuple(
         _experiment(name, setting, ["training", "experiments", name], files)
         for name, setting in training.get("experiments", {}).items()
     )
     root = training.get("data", {}).get("root")
-    accuracy = tuple(
-        _accuracy(paper, name, figure, data["styles"], experiments, files)
-        for paper, name, figure in figures_of("accuracy")
-    )
-    quantity_figures = tuple(
-        _quantities(paper, name, figure, data["styles"], files)
-        for paper, name, figure in figures_of("quantities")
-    )
-    convergence = tuple(
-        _convergence(paper, name, figure, experiments, files)
-        for paper, name, figure in figures_of("convergence")
-    )
-    simulated = tuple(
-        _simulation(paper, name, figure, files) for paper, name, figure in figures_of("simulation")
-    )
-    progress = tuple(
-        _progress(paper, name, figure, experiments, files) for paper, name, figure in figures_of("progress")
-    )
+    styles = data["styles"]
+    # The order is that of messages, and of the figures on their page.
+    resolvers: dict[str, Callable[[str, str, dict[str, Any]], Drawn]] = {
+        Figure.kind: lambda *of: _figure(*of, styles, randomizers, files),
+        QuantityFigure.kind: lambda *of: _quantities(*of, styles, files),
+        AccuracyFigure.kind: lambda *of: _accuracy(*of, styles, experiments, files),
+        Convergence.kind: lambda *of: _convergence(*of, experiments, files),
+        SimulationFigure.kind: lambda *of: _simulation(*of, files),
+        Progress.kind: lambda *of: _progress(*of, experiments, files),
+    }
     return Settings(
         **data["paths"],
-        bounds=figures,
-        quantities=quantity_figures,
-        accuracy=accuracy,
-        convergence=convergence,
-        simulation=simulated,
-        progress=progress,
+        declared=tuple(
+            resolver(*figure) for kind, resolver in resolvers.items() for figure in figures_of(kind)
+        ),
         experiments=experiments,
         grids=tuple(
             _grid(name, setting, experiments, files) for name, setting in training.get("tuning", {}).items()

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import (
     LEGEND_ROW,
@@ -17,6 +18,17 @@ from shuffledp.reproduction.figures.style import (
     draw_band,
     style,
 )
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    return draw_accuracy(
+        {name: tables.read_table(path) for name, path in asked["panels"]},
+        titles=asked["titles"],
+        curves=dict(asked["curves"]),
+        x_scale=asked["x_scale"],
+        x_limit=asked["x_limit"],
+    )
 
 
 def draw_accuracy(

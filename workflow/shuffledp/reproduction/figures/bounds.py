@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import (
     LEGEND_ROW,
@@ -44,6 +45,22 @@ _COLUMNS = 3  # panels in a row, at most
 _ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
 _RATIO, _RELATIVE = 0.75, 1.2  # inches, of a strip
 _DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    panels = {
+        name: {accountant: tables.read_table(path) for accountant, path in asked["panels"][name]["curves"]}
+        for name in asked["order"]
+    }
+    return draw_bounds(
+        panels,
+        variables={name: panel["variable"] for name, panel in asked["panels"].items()},
+        styles=asked["styles"],
+        titles={name: panel["title"] for name, panel in asked["panels"].items()},
+        ratio=asked["ratio"],
+        relative=asked["relative"],
+    )
 
 
 def draw_bounds(

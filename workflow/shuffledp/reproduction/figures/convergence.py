@@ -10,10 +10,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from shuffledp.convergence import girgis2021_convergence
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
 
 _BOUND, _RUNS = "#d55e00", "#0072b2"
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in asked["runs"]]
+    return draw_convergence(runs, theorem=asked["theorem"])
 
 
 def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]) -> Figure:

@@ -11,12 +11,22 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import LEGEND_ROW, LINES, PANEL_HEIGHT, PANEL_WIDTH, style
 
 _MARKERS = ("o", "^", "s", "D")
 _SIZE = 3.2
 _TWO_DECADES = 100.0  # epsilons that span less have ticks between powers of ten, which have room there
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    return draw_frontier(
+        tables.read_table(asked["table"]),
+        curves=dict(asked["curves"]),
+        randomizers=asked["randomizers"],
+    )
 
 
 def draw_frontier(

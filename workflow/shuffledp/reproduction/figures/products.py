@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def bounds(settings: Settings, figure: Figure) -> Product:
     )
 
 
-def caption(figure: Figure) -> dict[str, Any]:
+def bounds_caption(settings: Settings, figure: Figure) -> dict[str, Any]:
     """Return what the caption's template is told about a figure of bounds, all from the configuration."""
     panels = []
     for name in figure.settings["panels"]:
@@ -139,7 +140,7 @@ def quantities(settings: Settings, figure: QuantityFigure) -> Product:
     )
 
 
-def quantities_caption(figure: QuantityFigure) -> dict[str, Any]:
+def quantities_caption(settings: Settings, figure: QuantityFigure) -> dict[str, Any]:
     """Return what the caption's template is told about a figure of quantities, all from the configuration."""
     panels = []
     for name, panel in figure.settings["panels"].items():
@@ -360,7 +361,7 @@ def simulation(settings: Settings, figure: SimulationFigure) -> Product:
     )
 
 
-def simulation_caption(figure: SimulationFigure) -> dict[str, Any]:
+def simulation_caption(settings: Settings, figure: SimulationFigure) -> dict[str, Any]:
     """Return what the caption's template is told about Monte Carlo estimates, all from the configuration."""
     panel = figure.panels[0]
     clients = [one.n for one in figure.panels]
@@ -422,23 +423,51 @@ def frontier_caption(settings: Settings, sweep: Sweep) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class FigureKind:
+    """What the workflow knows of a kind of figure.
+
+    Attributes:
+        product: returns a figure as a product of the workflow.
+        caption: returns what the template ``workflow/report/<kind>.rst`` is told about a figure.
+
+    Its drawing is ``draw`` of the module ``figures.<kind>``, which the records of its figures name.
+    """
+
+    product: Callable[[Settings, Any], Product]
+    caption: Callable[[Settings, Any], dict[str, Any]]
+
+
+KINDS = {
+    Figure.kind: FigureKind(bounds, bounds_caption),
+    QuantityFigure.kind: FigureKind(quantities, quantities_caption),
+    AccuracyFigure.kind: FigureKind(accuracy, accuracy_caption),
+    Convergence.kind: FigureKind(convergence, convergence_caption),
+    SimulationFigure.kind: FigureKind(simulation, simulation_caption),
+    Progress.kind: FigureKind(progress, progress_caption),
+}
+
+
+def product(settings: Settings, figure: Drawn) -> Product:
+    """Return a figure of any kind as a product."""
+    return KINDS[figure.kind].product(settings, figure)
+
+
+def caption(settings: Settings, figure: Drawn, templates: Path) -> str:
+    """Return the caption of a figure of any kind, as reStructuredText."""
+    about = KINDS[figure.kind].caption(settings, figure)
+    return render_caption(templates / f"{figure.kind}.rst", {"caption": about})
+
+
 def gallery(settings: Settings, templates: Path) -> Product:
     """Return the page of figures and captions as a product."""
-    pages = [(figure, "bounds.rst", caption(figure)) for figure in settings.bounds]
-    pages += [(figure, "quantities.rst", quantities_caption(figure)) for figure in settings.quantities]
-    pages += [(figure, "accuracy.rst", accuracy_caption(settings, figure)) for figure in settings.trained]
-    pages += [
-        (figure, "convergence.rst", convergence_caption(settings, figure)) for figure in settings.converged
-    ]
-    pages += [(figure, "simulation.rst", simulation_caption(figure)) for figure in settings.simulation]
-    pages += [(figure, "progress.rst", progress_caption(settings, figure)) for figure in settings.progressed]
     entries = [
         [
             f"{figure.paper}, {figure.name}",
             f"{figure.paper}/{figure.name}.png",
-            render_caption(templates / template, {"caption": about}),
+            caption(settings, figure, templates),
         ]
-        for figure, template, about in pages
+        for figure in settings.drawn
     ]
     return Product(
         record=f"{settings.figures}/README.json",

@@ -8,9 +8,19 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
 from shuffledp.reproduction.studies.over_seeds import accuracies
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    panels: dict[str, list[Any]] = {name: [] for name in asked["titles"]}
+    for panel, look, paths in asked["lines"]:
+        runs = [tables.read_table(path, needs=("round", "test_accuracy")) for path in paths]
+        panels[panel].append((look, runs))
+    return draw_progress(panels, titles=asked["titles"])
 
 
 def draw_progress(

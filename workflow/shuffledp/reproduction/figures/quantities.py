@@ -8,8 +8,24 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, style
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    panels = {
+        name: {quantity: tables.read_table(path) for quantity, path in asked["panels"][name]["curves"]}
+        for name in asked["order"]
+    }
+    return draw_quantities(
+        panels,
+        variables={name: panel["variable"] for name, panel in asked["panels"].items()},
+        axes={name: tuple(panel["axes"]) for name, panel in asked["panels"].items()},
+        titles={name: panel["title"] for name, panel in asked["panels"].items()},
+        styles=asked["styles"],
+    )
 
 
 def draw_quantities(

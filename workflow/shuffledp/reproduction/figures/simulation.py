@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from shuffledp.profiles import shuffled_gaussian
+from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
 
@@ -25,6 +27,11 @@ _FINE = 4  # points of a line for each estimate
 _WHISKERS = 2  # standard errors
 _EXACT = 0.7  # width of its lines
 _TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
+
+
+def draw(asked: Mapping[str, Any]) -> Figure:
+    """Draw a figure from the tables that the parameters of its product name."""
+    return draw_simulation([tables.read_table(path) for path in asked["tables"]])
 
 
 def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:

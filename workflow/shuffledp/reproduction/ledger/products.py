@@ -14,9 +14,9 @@ from shuffledp.reproduction.trainings import recorded
 def claims(settings: Settings) -> Product:
     """Return the ledger of claims as a product, made from the curves that its claims name."""
     made = {f"{curve.stem(settings.results)}.csv" for curve in settings.curves}
-    for quantities in settings.quantities:
+    for quantities in settings.of("quantities"):
         made |= {f"{curve.stem(settings.results)}.csv" for curve in quantities.curves}
-    for figure in settings.trained:
+    for figure in settings.of("accuracy"):
         made |= {f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
     for experiment in settings.experiments:
         made |= {run for run in recorded.runs(experiment, settings.results) if Path(run).exists()}

@@ -43,7 +43,7 @@ def pages(settings: Settings, results: Sequence[Product]) -> Product:
 def _bracketed(settings: Settings) -> list[dict[str, Any]]:
     """Return the panels that have curves of epsilon on both sides, of one system and at one setting."""
     found: list[dict[str, Any]] = []
-    for figure in settings.bounds:
+    for figure in settings.of("bounds"):
         groups: dict[Any, list[Curve]] = {}
         for curve in figure.curves:
             entry = curve.entry

@@ -1,0 +1,8 @@
+from importlib import import_module
+
+from shuffledp.reproduction import jobs
+from shuffledp.reproduction.figures.style import save
+
+kind = import_module(f"shuffledp.reproduction.figures.{snakemake.params.kind}")
+with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
+    save(kind.draw(asked), pdf=snakemake.output.pdf, png=snakemake.output.png)
