@@ -23,6 +23,7 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
 include: "workflow/rules/bounds.smk"
 include: "workflow/rules/quantities.smk"
 include: "workflow/rules/training.smk"

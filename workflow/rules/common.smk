@@ -26,18 +26,6 @@ MNIST = "resources/mnist.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.basedir) / "workflow/report"
 
-# Where trained results are shared between checkouts, with --cache train; for Snakemake under a name of its own.
-CACHE = os.environ.get("SHUFFLEDP_CACHE")
-if CACHE:
-    try:
-        # Snakemake looks only once a training is done, and would throw it away.
-        shared = jobs.usable_folder(os.path.abspath(os.path.expanduser(CACHE)))
-    except OSError as error:
-        raise WorkflowError(
-            f"SHUFFLEDP_CACHE must be a folder that can be written to, got {CACHE!r} ({error}); name another, or unset it"
-        ) from None
-    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=str(shared))
-
 # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
 CATALOGUE = provenance.Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
 for curve in SETTINGS.curves:
@@ -109,34 +97,6 @@ def report_pages():
     return provenance.stage(product, CATALOGUE.folder)
 
 
-def data_of(wildcards):
-    """What training reads: whatever its age, so that fetching data again trains nothing again."""
-    return data_for(SETTINGS.experiment(wildcards.experiment))
-
-
-def data_for(experiment):
-    if experiment.features is not None:
-        return ancient(f"resources/features/{experiment.name}-{experiment.data}.json")
-    return ancient(MNIST) if experiment.data == "mnist" else []
-
-
-def data_unless_current(run, experiment):
-    """What a run reads: nothing if it is current, so that fetching data for others does not make it again."""
-    return [] if CATALOGUE.is_current(run) else data_for(experiment)
-
-
-def trainings_left():
-    """The runs to ask for: only what is not current, as fetching the data for one would make all others again;
-    if everything is, all of them, so that there is nothing to do."""
-    every = [
-        path
-        for experiment in SETTINGS.experiments
-        for run in SETTINGS.trainings(experiment)
-        for path in run.outputs
-    ]
-    return [path for path in every if not CATALOGUE.is_current(path)] or every
-
-
 def figure_of(wildcards):
     return SETTINGS.figure(wildcards.paper, wildcards.figure)
 
@@ -150,8 +110,7 @@ def caption_of(wildcards):
 
 
 def runs_of(wildcards):
-    panels = figure_of(wildcards).panels
-    panel = next(panel for panel in panels if panel.panel == wildcards.panel)
+    panel = next(one for one in figure_of(wildcards).panels if one.panel == wildcards.panel)
     return cached(recorded.runs(panel.experiment, RESULTS))
 
 

@@ -721,3 +721,13 @@ def test_page_of_keys_has_every_key_of_the_shipped_configuration(root):
     assert len(list(keys(raw))) > 50
     for key in keys(raw):
         assert any(re.fullmatch(pattern, key) for pattern in patterns), key
+
+
+def test_two_figures_of_different_kinds_have_different_names(root, refusal):
+    shipped = (root / "config/config.yaml").read_text(encoding="utf-8")
+    settings = config.load([root / "config/config.yaml"])
+    (curve, *_), panel = settings.of("quantities")[0].curves, {"clients": [1]}
+    (known,) = settings.of("simulation")
+    given = {**known.settings, "clients": panel["clients"]}
+    message = refusal(shipped, yaml.safe_dump({"simulation": {curve.paper: {curve.figure: given}}}))
+    assert f"figure {curve.figure!r} of {curve.paper!r} stands under quantities too" in message

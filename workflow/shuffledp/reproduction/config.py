@@ -454,11 +454,18 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         SimulationFigure.kind: lambda *of: _simulation(*of, files),
         Progress.kind: lambda *of: _progress(*of, experiments, files),
     }
+    declared: dict[tuple[str, str], Drawn] = {}
+    for kind, resolver in resolvers.items():
+        for paper, name, figure in figures_of(kind):
+            if (paper, name) in declared:
+                raise ValueError(
+                    f"configuration: figure {name!r} of {paper!r} stands under {declared[paper, name].kind} "
+                    f"too; give one of them another name (at {_where([kind, paper, name], files)})"
+                )
+            declared[paper, name] = resolver(paper, name, figure)
     return Settings(
         **data["paths"],
-        declared=tuple(
-            resolver(*figure) for kind, resolver in resolvers.items() for figure in figures_of(kind)
-        ),
+        declared=tuple(declared.values()),
         experiments=experiments,
         grids=tuple(
             _grid(name, setting, experiments, files) for name, setting in training.get("tuning", {}).items()
