@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from shuffledp import accountants
-from shuffledp import approximate_dp as closed_form
+from shuffledp import accountants, approximate_dp
 from shuffledp.accountants import registry
 from shuffledp.approximate_dp import composition
 
@@ -339,7 +338,7 @@ split_settings = pytest.mark.parametrize(
 
 def epsilon_of_split(setting, shuffle_delta):
     """Closed form, subsampling and composition, by hand; inf where the closed form does not hold."""
-    shuffled = closed_form.feldman2021(n=setting["k"], eps0=setting["eps0"], delta=shuffle_delta)
+    shuffled = approximate_dp.feldman2021(n=setting["k"], eps0=setting["eps0"], delta=shuffle_delta)
     sampled = composition.subsample(eps=shuffled.eps, delta=shuffled.delta, gamma=setting["k"] / setting["n"])
     composed = composition.kairouz2015(
         eps=sampled.eps, delta=sampled.delta, rounds=setting["rounds"], total_delta=setting["delta"]

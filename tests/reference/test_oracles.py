@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shuffledp import accountants, rdp
-from shuffledp import approximate_dp as closed_form
+from shuffledp import accountants, approximate_dp, rdp
 from shuffledp.approximate_dp import composition
 
 from . import exact
@@ -281,7 +280,7 @@ def test_wang2019_of_the_shuffle(n, k, eps0, loose):
 @pytest.mark.parametrize("eps0", [1e-6, 0.1, 1.0, 3.74, 5.0, 12.0])
 def test_feldman2021(n, eps0):
     for delta in (0.5, 1e-3, 1e-6, 1e-12, 1e-300):
-        found = closed_form.feldman2021(n=n, eps0=eps0, delta=delta)
+        found = approximate_dp.feldman2021(n=n, eps0=eps0, delta=delta)
         expected = exact.feldman2021(n, eps0, delta)
         assert found.applicable == (expected is not None)
         if found.applicable:
@@ -296,7 +295,7 @@ def test_feldman2021(n, eps0):
 )
 def test_feldman2021_outside_its_condition(n, eps0, delta):
     """The third and fourth lie between the two readings of the condition (log(4/delta) and log(2/delta))."""
-    found = closed_form.feldman2021(n=n, eps0=eps0, delta=delta)
+    found = approximate_dp.feldman2021(n=n, eps0=eps0, delta=delta)
     assert found[:3] == (eps0, 0.0, False)
 
 

@@ -107,3 +107,11 @@ def test_bounds_for_one_relation_of_neighbours_say_nothing_of_another():
 def test_names_and_words_of_variables_do_not_make_curves_stale(shipped):
     for curve in shipped.curves:
         assert "shuffledp.variables" in curve.product(shipped.results).without
+
+
+def test_a_bracket_whose_ends_cross_is_refused():
+    low, high = accountants.get("rr2-lower"), accountants.get("clones-pld")
+    assert accountants.bracket_of([(low, {"epsilon": 1.0}), (high, {"epsilon": 1.0})]).ratio == 1
+    with pytest.raises(ArithmeticError, match=r"1\.1 of rr2-lower exceeds the upper bound 1 of clones-pld"):
+        accountants.bracket_of([(low, {"epsilon": 1.1}), (high, {"epsilon": 1.0})])
+    assert accountants.bracket_of([(high, {"epsilon": 1.0})]) is None

@@ -9,8 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp import accountants, rdp
-from shuffledp import approximate_dp as closed_form
+from shuffledp import accountants, approximate_dp, rdp
 from shuffledp.approximate_dp import composition
 
 DELTA_0 = 0.0636873  # hard case A6: 10 log(1 + 1e-3 (e^2 - 1)), printed to six digits
@@ -34,8 +33,8 @@ CALLS = {
     ),
     "to_epsilon": (rdp.to_epsilon, {"rdp": _curve, "delta": 1e-6, "rounds": 5}),
     "to_delta": (rdp.to_delta, {"rdp": _curve, "eps": 1.0, "rounds": 5}),
-    "feldman2021": (closed_form.feldman2021, {"n": 10_000, "eps0": 1.0, "delta": 1e-6}),
-    "balle2019": (closed_form.balle2019, {"n": 10_000, "eps0": 1.0, "delta": 1e-6}),
+    "feldman2021": (approximate_dp.feldman2021, {"n": 10_000, "eps0": 1.0, "delta": 1e-6}),
+    "balle2019": (approximate_dp.balle2019, {"n": 10_000, "eps0": 1.0, "delta": 1e-6}),
     "subsample": (composition.subsample, {"eps": 1.0, "delta": 1e-6, "gamma": 0.1}),
     "remaining_delta": (
         composition.remaining_delta,
@@ -201,8 +200,8 @@ def test_a_curve_that_no_divergence_has_is_refused(name, value):
     "function",
     [
         *(getattr(rdp, name) for name in rdp.__all__ if name != "Conversion"),
-        closed_form.feldman2021,
-        closed_form.balle2019,
+        approximate_dp.feldman2021,
+        approximate_dp.balle2019,
         composition.subsample,
         composition.remaining_delta,
         composition.kairouz2015,

@@ -10,8 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from shuffledp import accountants, rdp
-from shuffledp import approximate_dp as closed_form
+from shuffledp import accountants, approximate_dp, rdp
 from shuffledp.approximate_dp import composition
 
 # Bounds are rounded outwards by 2^-37 = 7.3e-12, so two of them may cross by twice that.
@@ -105,7 +104,7 @@ def test_ternary_stays_positive(eps0):
 
 
 @pytest.mark.parametrize("eps0", EPS0)
-@pytest.mark.parametrize("closed", [closed_form.feldman2021, closed_form.balle2019])
+@pytest.mark.parametrize("closed", [approximate_dp.feldman2021, approximate_dp.balle2019])
 def test_closed_forms_never_leave_their_range(closed, eps0):
     for n, delta in itertools.product(CLIENTS, (1e-30, 1e-8, 0.5, 0.999)):
         result = closed(n=n, eps0=eps0, delta=delta)
@@ -119,7 +118,7 @@ def test_closed_forms_never_leave_their_range(closed, eps0):
 
 @pytest.mark.parametrize("delta", [1e-100, 1e-300, 1e-310])
 def test_tiny_deltas_are_no_special_case(delta):
-    for closed in (closed_form.feldman2021, closed_form.balle2019):
+    for closed in (approximate_dp.feldman2021, approximate_dp.balle2019):
         result = closed(n=10**6, eps0=0.5, delta=delta)
         assert 0 < result.eps <= 0.5
     for method in composition.METHODS:
@@ -223,7 +222,7 @@ def test_hard_case_b1_nothing_above_the_cap(name):
     ],
 )
 def test_hard_case_d1_validity(n, eps0, delta, applicable):
-    result = closed_form.feldman2021(n=n, eps0=eps0, delta=delta)
+    result = approximate_dp.feldman2021(n=n, eps0=eps0, delta=delta)
     assert result.applicable is applicable
     assert "log(n / (16 log(4/delta)))" in result.condition
     if applicable:
@@ -355,7 +354,7 @@ def test_hard_case_b3_accountants_are_monotone(name, argument):
     assert_monotone(values, DIRECTIONS[argument])
 
 
-@pytest.mark.parametrize("closed", [closed_form.feldman2021, closed_form.balle2019])
+@pytest.mark.parametrize("closed", [approximate_dp.feldman2021, approximate_dp.balle2019])
 def test_closed_forms_are_monotone(closed):
     eps0 = [0.0, 1e-6, 0.01, 0.5, 1.0, 2.0, 2.5, 3.0, 3.7, 3.72, 3.8, 4.0, 4.6, 4.7, 5.0, 10.0]
     assert_monotone([closed(n=1e4, eps0=value, delta=1e-6).eps for value in eps0], 1)

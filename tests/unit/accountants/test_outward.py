@@ -13,8 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shuffledp import accountants, numerics, profiles, rdp
-from shuffledp import approximate_dp as closed_form
+from shuffledp import accountants, approximate_dp, numerics, profiles, rdp
 from shuffledp.accountants import checkin_gaussian, registry, via_pld
 from shuffledp.approximate_dp import composition
 from shuffledp.checkin import balle2020, liew2022, liew2022_conversions
@@ -102,7 +101,7 @@ EPSILON = {
         lambda: composition.kairouz2015(eps=0.1, delta=0, rounds=50, total_delta=1e-6, method="optimal"),
     ),
     "advanced": (1, lambda: composition.advanced(eps=0.1, delta=0.0, rounds=50, total_delta=1e-6)),
-    "closed form": (1, lambda: closed_form.feldman2021(n=10**6, eps0=1.0, delta=1e-6).eps),
+    "closed form": (1, lambda: approximate_dp.feldman2021(n=10**6, eps0=1.0, delta=1e-6).eps),
     "check-in of Gaussians": (1, lambda: check_in_losses(n=5, rate=0.3, sigma=1.0).added.mass.sum()),
     "shuffled Gaussians, upper": (1, lambda: gaussians("upper")),
     "shuffled Gaussians, lower": (-1, lambda: gaussians("lower")),
