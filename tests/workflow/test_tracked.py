@@ -48,6 +48,8 @@ def test_record_holds(product):
     assert record["outputs"] == provenance.checksums(product.outputs), "not the files that were written"
     assert record["inputs"] == provenance.checksums(product.inputs), "made from other inputs"
     assert product.is_current()
+    environment = record.get("environment", {"git": {"dirty": False}})  # figures and pages tell nothing
+    assert "proof" in environment or not environment["git"]["dirty"], "made from no commit"
 
 
 def test_every_tracked_table_has_a_record(tracked_results):

@@ -176,7 +176,8 @@ OF_SYSTEMS = (
     Variable("delta0", "--delta0", "DELTA0", r"\delta_0", "failure probability",
              "Probability with which a local randomiser may fail its eps0", BELOW_ONE),
     Variable("share", "--share", "F", "F", "share of the blanket",
-             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF),
+             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF,
+             hint="; every eps0-LDP randomiser may be taken at 1/2"),
     Variable("tv", "--tv", "TV", r"\mathrm{TV}", "total variation",
              "Bound on the total variation between reports of two records", PROBABILITY),
 )

@@ -1043,7 +1043,10 @@ def test_a_randomiser_by_its_name():
         ({"--randomizer": "rr"}, "randomizer must be one of krr"),
         ({"--randomizer": "oue", "--mechanism": "krr"}, "--mechanism has no meaning with --randomizer"),
         ({"--randomizer": "oue", "--cells": "3"}, "takes no parameter; got n, k, eps0, cells"),
-        ({"--share": "0.7"}, "--share must be a number in (0, 1/2], got '0.7'"),
+        (
+            {"--share": "0.7"},
+            "--share must be a number in (0, 1/2]; every eps0-LDP randomiser may be taken at 1/2, got '0.7'",
+        ),
         ({"--tv": "0.9"}, "tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = 0.462117"),
         ({"--dimension": "3"}, "--dimension has no meaning for"),
     ],

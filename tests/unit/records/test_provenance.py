@@ -516,7 +516,7 @@ def test_what_is_made_from_results_does_not_depend_on_how_they_are_computed(ship
     curves = [_curve(name).product("results") for name in accountants.names()]
     computing = {module for curve in curves for module in digest.modules_behind(curve.modules)}
     records = (f"records.{name}" for name in ("tables", "files", "digest", "provenance"))
-    shared = (*records, "rounding", "accountants.systems", "limits")
+    shared = (*records, "rounding", "checks", "accountants.systems", "variables")
     computing -= {f"shuffledp.{name}" for name in shared}
     assert "shuffledp.rdp.wang2019" in computing
     assert not computing & set(digest.modules_behind(product(shipped, root).modules))
@@ -839,11 +839,16 @@ def test_environment_says_who_computed(tmp_path, monkeypatch):
     assert about["seconds"] == 1.235
     assert about["git"] is None, "not a checkout"
     git = ["git", "-c", "user.name=tests", "-c", "user.email=tests@example.org"]
-    Path("a.txt").write_text("1")
-    for command in (["init", "--quiet"], ["add", "a.txt"], ["commit", "--quiet", "--message", "one"]):
+    made = [Path("results/a/b.csv"), Path("figures/a.pdf"), Path("README.md"), Path("config/README.json")]
+    for path in (Path("a.txt"), *made):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1")
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "one"]):
         subprocess.run([*git, *command], check=True)
     revision = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
     state = {"revision": revision.stdout.strip(), "dirty": False}
+    for path in made:
+        path.write_text("2")  # what the workflow writes is no edit
     assert provenance.environment(packages=[], seconds=0)["git"] == state
     Path("a.txt").write_text("2")
     assert provenance.environment(packages=[], seconds=0)["git"] == {**state, "dirty": True}

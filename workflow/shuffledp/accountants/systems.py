@@ -49,7 +49,7 @@ def checked(name: str, value: Any) -> float:
         return checks.probability(name, value, zero=not wanted.without_least, one=not wanted.without_most)
     number = checks.real(name, value)
     if number not in wanted:
-        raise ValueError(f"{name} must lie in {wanted.interval}, got {value!r}")
+        raise ValueError(f"{name} must lie in {wanted.interval}, got {value!r}{VARIABLES[name].hint}")
     return number
 
 

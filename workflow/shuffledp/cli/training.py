@@ -73,6 +73,7 @@ def train(
     optional_packages.need("yaml", "jsonschema", extra="training")
     from shuffledp.records import refusals
     from shuffledp.reproduction import config as configuration
+    from shuffledp.reproduction.trainings import recorded
 
     settings = configuration.load(config or (DEFAULT_CONFIG,))
     if show:
@@ -81,7 +82,7 @@ def train(
     if experiment is None:
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
     chosen = settings.experiment(experiment)
-    folder = out or chosen.folder(settings.results)
+    folder = out or recorded.folder(chosen, settings.results)
     why_not = refusals.of_folder(folder)
     if why_not:
         raise ValueError(f"{'--out' if out else 'paths.results'} {why_not}")
@@ -128,7 +129,7 @@ def reproduce(
     wanted = _seeds(seed, seeds)
     optional_packages.need("yaml", "jsonschema", "torch", extra="training")
     from shuffledp.reproduction import config as configuration
-    from shuffledp.reproduction.trainings import commands
+    from shuffledp.reproduction.trainings import commands, recorded
 
     settings = configuration.load(config or (DEFAULT_CONFIG,))
     chosen = settings.experiment(experiment)
@@ -138,7 +139,7 @@ def reproduce(
         seeds=wanted,
         rows=epochs,
         stamp=stamp,
-        folder=chosen.folder(settings.results),
+        folder=recorded.folder(chosen, settings.results),
         root=_data(data, settings),
         say=click.echo,
     )

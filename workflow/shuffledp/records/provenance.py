@@ -24,6 +24,7 @@ from shuffledp.records import digest, files
 _CURRENT = 1  # when the request of a current product is dated: seconds after the beginning of time
 _REQUESTED = ("parameters", "modules", "without", "code")
 _DECIDING = ("parameters", "code")
+_PRODUCTS = tuple(f":(exclude){path}" for path in ("results", "figures", "README.md", "config/README.*"))
 
 
 @dataclass(frozen=True)
@@ -152,11 +153,14 @@ def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """Return the revision and whether tracked files differ from it, or None outside a git checkout."""
+    """Return the revision and whether tracked files differ from it, or None outside a git checkout.
+
+    What the workflow itself writes does not count: results that were made a moment ago decide nothing.
+    """
     try:
         revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
         status = subprocess.run(
-            ["git", "status", "--porcelain", "--untracked-files=no"],
+            ["git", "status", "--porcelain", "--untracked-files=no", "--", ".", *_PRODUCTS],
             capture_output=True,
             text=True,
             check=True,
