@@ -1,4 +1,4 @@
-"""Closed-form amplification by shuffling: one round, one paper a module."""
+"""From (eps, delta) to (eps, delta): amplification by shuffling in closed form, sampling, and composition."""
 
 from shuffledp.approximate_dp.balle2019 import balle2019
 from shuffledp.approximate_dp.feldman2021 import feldman2021

@@ -1,4 +1,4 @@
-"""Random check-ins: what it is worth that clients themselves choose when to take part."""
+"""Privacy amplification from clients who choose their own rounds: theorems, a paper a module."""
 
 from shuffledp.checkin.balle2020 import (
     averaging,

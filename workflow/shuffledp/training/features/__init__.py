@@ -1,1 +1,1 @@
-"""Features of colour images: what makes them, and the linear head that is trained on them."""
+"""Features of colour images, fixed before the private training of a linear layer begins: what makes them."""
