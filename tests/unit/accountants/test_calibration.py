@@ -337,3 +337,63 @@ def test_numbers_are_keyword_only_and_directions_documented(name):
     assert {parameter.kind for parameter in others} <= kinds
     for part in ("Args:", "Returns:", "Raises:", "exceed"):
         assert part in function.__doc__
+
+
+# --- a randomiser by its name
+
+
+OF_ONE = {"n": 6e4, "k": 2e3, "randomizer": "privunit", "dimension": 13706}
+
+
+def test_delta_of_a_named_randomiser():
+    given = {**OF_ONE, "eps0": 2.0, "rounds": 5800}
+    found = calibration.delta_at(eps=0.5475, **given)
+    assert accountants.epsilon(**given, delta=found) <= 0.5475
+    assert accountants.epsilon(**given, delta=found * (1 - 1e-6)) > 0.5475
+    assert found < calibration.delta_at("clones-joint-pld", eps=0.5475, n=6e4, k=2e3, eps0=2.0, rounds=5800)
+
+
+def test_eps0_and_rounds_of_a_named_randomiser():
+    budget = {"target_eps": 0.5, "delta": 1e-5}
+    eps0 = calibration.largest_eps0(**OF_ONE, **budget, rounds=5800)
+    # what is known of a randomiser is derived anew for each eps0
+    assert accountants.epsilon(**OF_ONE, eps0=eps0, rounds=5800, delta=1e-5) <= 0.5
+    assert accountants.epsilon(**OF_ONE, eps0=eps0 + 1e-6, rounds=5800, delta=1e-5) > 0.5
+    rounds = calibration.most_rounds(**OF_ONE, **budget, eps0=2.0)
+    assert accountants.epsilon(**OF_ONE, eps0=2.0, rounds=rounds, delta=1e-5) <= 0.5
+    assert accountants.epsilon(**OF_ONE, eps0=2.0, rounds=rounds + 1, delta=1e-5) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("others", "protocol"),
+    [({"k": 100}, "subsampled-shuffle"), ({"rate": 0.1}, "shuffled-check-in"), ({}, "shuffle")],
+)
+def test_the_protocol_of_a_named_randomiser_follows_from_the_variables(others, protocol):
+    given = {"n": 1000, "eps0": 1.0, "rounds": 3, **others}
+    known = {"share": 1 / (1 + math.e), "tv": math.tanh(0.5) / 2}
+    name = {"subsampled-shuffle": "", "shuffled-check-in": "check-in-", "shuffle": "shuffle-"}[protocol]
+    plain = calibration.delta_at(f"{name}blanket-pld", eps=0.1, **given, **known)
+    found = calibration.delta_at(eps=0.1, **given, randomizer="oue")
+    assert found == pytest.approx(plain, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "name one of accountant and randomizer, got neither"),
+        (
+            {"accountant": "clones-pld", "randomizer": "oue"},
+            "name one of accountant and randomizer, got both",
+        ),
+        ({"randomizer": "krr"}, "needs categories"),
+        ({"randomizer": "gaussian"}, "randomizer must be eps0-LDP"),
+        ({"randomizer": "oue", "dimension": 3}, "got eps0, n, k, dimension"),
+    ],
+)
+def test_what_is_asked_for_is_one_thing(given, says):
+    for find in (
+        lambda **asked: calibration.delta_at(eps=0.1, eps0=1.0, rounds=3, **asked),
+        lambda **asked: calibration.most_rounds(target_eps=0.1, eps0=1.0, delta=1e-6, **asked),
+    ):
+        with pytest.raises(ValueError, match=says):
+            find(n=1000, k=100, **given)

@@ -1053,3 +1053,42 @@ def test_a_randomiser_by_its_name():
 )
 def test_what_is_wrong_about_a_randomiser(options, message):
     assert message in refusal("epsilon", *words({**ROUNDS_OF, **options}))
+
+
+def test_delta_and_calibration_of_a_randomiser_by_its_name():
+    randomizer = {"--randomizer": "krr", "--categories": "10"}
+    options = {**ROUNDS_OF, **randomizer}
+    given = {"n": 1000, "k": 100, "randomizer": "krr", "categories": 10}
+    without = {option: value for option, value in options.items() if option != "--delta"}
+    found = as_json("delta", *words(without), "--eps", "0.2")
+    assert found["delta"] == calibration.delta_at(eps=0.2, **given, eps0=1.0, rounds=10)
+    assert found["setting"]["randomizer"] == "krr"
+    assert found["accountant"]["kind"] == "upper"
+    assert "randomizer=krr" in shown("delta", *words(without), "--eps", "0.2")
+    for missing, other in (("--eps0", "rounds"), ("--rounds", "eps0")):
+        asked = {option: value for option, value in options.items() if option != missing}
+        found = as_json("calibrate", *words(asked), "--target-eps", "0.2")
+        kept = {"rounds": 10} if other == "rounds" else {"eps0": 1.0}
+        unknown = missing.removeprefix("--")
+        assert accountants.epsilon(**given, **kept, **{unknown: found[unknown]}, delta=1e-6) <= 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"--randomizer": "privunit"}, "randomizer 'privunit' needs dimension"),
+        ({"--randomizer": "gaussian"}, "--randomizer must be eps0-LDP, which 'gaussian' is not"),
+        ({"--randomizer": "oue", "--accountant": "clones-pld"}, "--accountant has no meaning with --rand"),
+        (
+            {"--randomizer": "oue", "--dimension": "3"},
+            "--dimension has no meaning for randomizer oue in protocol",
+        ),
+        ({"--share": "0"}, "--share must be a number in (0, 1/2]"),
+        ({"--tv": "0.9"}, "--tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = 0.462117"),
+    ],
+)
+def test_what_is_wrong_about_a_randomiser_whose_delta_is_asked_for(options, message):
+    asked = {option: value for option, value in {**ROUNDS_OF, **options}.items() if option != "--delta"}
+    assert message in refusal("delta", *words(asked), "--eps", "0.1")
+    asked = {option: value for option, value in {**ROUNDS_OF, **options}.items() if option != "--rounds"}
+    assert message in refusal("calibrate", *words(asked), "--target-eps", "0.1")

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from shuffledp import checks, rounding
-from shuffledp.accountants import registry
+from shuffledp.accountants import blankets, named, registry
 from shuffledp.accountants.registry import Accountant
+from shuffledp.profiles import named_randomizers
 from shuffledp.variables import VARIABLES
 
 DIGITS = 7
@@ -72,7 +74,51 @@ def _neighbours(height: Height, within: int, beyond: int) -> tuple[int, int]:
     return within, beyond
 
 
-def delta_at(accountant: str, *, eps: float, rounds: int, **setting: float) -> float:
+def of_randomizer(randomizer: str, given: Mapping[str, Any]) -> tuple[Accountant, dict[str, Any]]:
+    """Return the upper bound of a named randomiser as an accountant, and the variables of its system.
+
+    Args:
+        randomizer: one of ``named_randomizers.NAMES``.
+        given: the randomiser's parameters, and variables of a protocol, of which some may be missing: k means
+            rounds of k clients, rate those who check in, and neither of them rounds of all.
+
+    Raises:
+        ValueError: there is no such randomiser, or a parameter is missing or out of range.
+    """
+    takes = named_randomizers.parameters(randomizer)
+    own = {name: value for name, value in given.items() if name in takes}
+    setting = {name: value for name, value in given.items() if name not in takes}
+    protocol = next(
+        (base.protocol for base in blankets.BASES if {"k", "rate"} & set(base.variables) & set(setting)),
+        "shuffle",
+    )
+    return named.accountant(randomizer, randomizer=randomizer, protocol=protocol, **own), setting
+
+
+def _asked(
+    accountant: str | None, randomizer: str | None, setting: dict[str, Any]
+) -> tuple[Accountant, dict[str, Any]]:
+    """Return the accountant that is meant and the variables of its system.
+
+    Raises:
+        ValueError: neither an accountant nor a randomiser is named, or both are.
+    """
+    if (accountant is None) == (randomizer is None):
+        given = "neither" if accountant is None else "both"
+        raise ValueError(f"name one of accountant and randomizer, got {given}")
+    if randomizer is None:
+        return registry.get(accountant), setting
+    return of_randomizer(randomizer, setting)
+
+
+def delta_at(
+    accountant: str | None = None,
+    *,
+    eps: float,
+    rounds: int,
+    randomizer: str | None = None,
+    **setting: Any,
+) -> float:
     """Return delta at which an accountant's epsilon is ``eps``.
 
     Found by bisection on log delta: first the decade, from 1e-8 outwards, then the digits.
@@ -81,7 +127,9 @@ def delta_at(accountant: str, *, eps: float, rounds: int, **setting: float) -> f
         accountant: its registered name.
         eps: the epsilon that is asked for, >= 0.
         rounds: number of rounds, one number >= 0.
-        setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0.
+        randomizer: in place of an accountant, a randomiser whose upper bound is meant; see ``of_randomizer``.
+        setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0; and the
+            parameters of a randomiser.
 
     Returns:
         Of an upper bound or an estimate the smallest delta, to ``DIGITS`` significant digits, rounded up: the
@@ -91,9 +139,10 @@ def delta_at(accountant: str, *, eps: float, rounds: int, **setting: float) -> f
         that delta is a lower bound in the accountant's scope; 0 where there is none.
 
     Raises:
-        ValueError: there is no such accountant, or an argument is out of range.
+        ValueError: there is no such accountant or randomiser, or an argument is out of range.
     """
-    entry, eps = registry.get(accountant), checks.real("eps", eps, at_least=0.0)
+    eps = checks.real("eps", eps, at_least=0.0)
+    entry, setting = _asked(accountant, randomizer, setting)
     setting["rounds"] = checks.count("rounds", rounds, at_least=0)
 
     @functools.cache
@@ -131,15 +180,17 @@ def _delta_exponents(height: Height) -> tuple[int, int | None]:
     return previous, None
 
 
-def _upper(name: str) -> Accountant:
-    """Return the accountant of that name, which must certify its epsilon."""
-    entry = registry.get(name)
+def _upper(
+    accountant: str | None, randomizer: str | None, setting: dict[str, Any]
+) -> tuple[Accountant, dict[str, Any]]:
+    """Return what ``_asked`` does, of an accountant that must certify its epsilon."""
+    entry, setting = _asked(accountant, randomizer, setting)
     if entry.kind != "upper":
         raise ValueError(
-            f"accountant must be an upper bound to keep a budget, got {name!r} ({entry.kind}); "
+            f"accountant must be an upper bound to keep a budget, got {entry.name!r} ({entry.kind}); "
             f"upper bounds are {', '.join(registry.names('upper', **_system(entry)))}"
         )
-    return entry
+    return entry, setting
 
 
 def _system(entry: Accountant) -> dict[str, str]:
@@ -154,7 +205,15 @@ def _target(value: float) -> float:
     return target
 
 
-def largest_eps0(accountant: str, *, target_eps: float, rounds: int, delta: float, **setting: float) -> float:
+def largest_eps0(
+    accountant: str | None = None,
+    *,
+    target_eps: float,
+    rounds: int,
+    delta: float,
+    randomizer: str | None = None,
+    **setting: Any,
+) -> float:
     """Return the largest local privacy parameter whose epsilon stays within a budget.
 
     Args:
@@ -162,6 +221,7 @@ def largest_eps0(accountant: str, *, target_eps: float, rounds: int, delta: floa
         target_eps: the budget, > 0.
         rounds: number of rounds, one number >= 1.
         delta: target, in [0, 1).
+        randomizer: as for ``delta_at``.
         setting: the other variables of the accountant's system: of the subsampled shuffle n and k.
 
     Returns:
@@ -172,7 +232,8 @@ def largest_eps0(accountant: str, *, target_eps: float, rounds: int, delta: floa
         ValueError: the accountant is unknown or no upper bound, an argument is out of range, or no eps0
             (or every eps0) stays within the budget.
     """
-    entry, target = _upper(accountant), _target(target_eps)
+    target = _target(target_eps)
+    entry, setting = _upper(accountant, randomizer, setting)
     if "eps0" not in entry.system.variables:
         raise ValueError(
             f"accountant must be for a system set by eps0 to find the largest, got {accountant!r} for "
@@ -204,13 +265,21 @@ def largest_eps0(accountant: str, *, target_eps: float, rounds: int, delta: floa
     return _decimal(mantissa, unit)
 
 
-def most_rounds(accountant: str, *, target_eps: float, delta: float, **setting: float) -> int:
+def most_rounds(
+    accountant: str | None = None,
+    *,
+    target_eps: float,
+    delta: float,
+    randomizer: str | None = None,
+    **setting: Any,
+) -> int:
     """Return the largest number of rounds whose epsilon stays within a budget.
 
     Args:
         accountant: the registered name of an upper bound.
         target_eps: the budget, > 0.
         delta: target, in [0, 1).
+        randomizer: as for ``delta_at``.
         setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0.
 
     Returns:
@@ -221,7 +290,8 @@ def most_rounds(accountant: str, *, target_eps: float, delta: float, **setting: 
         ValueError: the accountant is unknown or no upper bound, an argument is out of range, or not even
             one round (or every number of rounds) stays within the budget.
     """
-    entry, target = _upper(accountant), _target(target_eps)
+    target = _target(target_eps)
+    entry, setting = _upper(accountant, randomizer, setting)
 
     @functools.cache
     def epsilon(rounds: int) -> float:
@@ -235,7 +305,7 @@ def most_rounds(accountant: str, *, target_eps: float, delta: float, **setting: 
         raise ValueError(
             f"target_eps={target:g} is too small: one round at {at} already costs "
             f"{rounding.shown(epsilon(1), 'upper')} by "
-            f"{accountant}; raise target_eps or randomise more"
+            f"{entry.name}; raise target_eps or randomise more"
         )
     exponent = 0
     while height(10 ** (exponent + 1)) <= 0:

@@ -104,10 +104,11 @@ def epsilon(
 
 
 @click.command(epilog=_UNUSUAL_ROUNDS)
-@options.of_variables("rounds", "epsilon")
+@options.of_variables("rounds", "epsilon", of_randomizers=True)
 @options.of_system(_ONE)
 def delta(
     given: dict[str, float],
+    randomizer: str | None,
     protocol: str | None,
     mechanism: str | None,
     accountant: str | None,
@@ -117,24 +118,24 @@ def delta(
 
     The accountant computes epsilon from delta; this is inverted by bisection on log delta. An upper bound
     on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
-    bound is rounded down.
+    bound is rounded down. With --randomizer, the upper bound of that randomiser.
     """
     asked = given.pop("epsilon")
-    system = _system(protocol, mechanism, accountant, given)
-    setting = _of_system(system, given)
-    from shuffledp import accountants, rounding
+    chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
+    entry, setting, by_name = _entry(randomizer, given, chosen)
+    from shuffledp import rounding
     from shuffledp.accountants import calibration
 
-    entry = accountants.get(system.default if accountant is None else accountant)
-    found = calibration.delta_at(entry.name, eps=asked, **setting)
+    found = calibration.delta_at(**by_name, eps=asked, **given)
     # every mechanism is (eps, 1)-DP, so no accountant is asked about that
     recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
     printing.warn_of_little(setting, asked)
     if as_json:
         result = {"delta": found, "eps": asked, "epsilon": recomputed}
-        printing.as_json({"setting": setting, "accountant": printing.described(entry), **result})
+        whole = {**given, **_named(randomizer)}
+        printing.as_json({"setting": whole, "accountant": printing.described(entry), **result})
         return
-    click.echo(printing.in_words(setting))
+    click.echo(_in_words(given, randomizer))
     said = f"delta {printing.SIGN[entry.kind]} {printing.digits(found)}"
     click.echo(f"{said} at epsilon = {asked:.15g} by {printing.source(entry)}")
     if recomputed is not None:
@@ -152,6 +153,7 @@ def delta(
 @options.of_variables(
     "delta",
     besides=("rounds",),
+    of_randomizers=True,
     ranges={"rounds": counts(1)},
     words={"rounds": "Given: find the largest EPS0.", "eps0": "Given: find the largest T."},
 )
@@ -159,6 +161,7 @@ def delta(
 def calibrate(
     target_eps: float,
     given: dict[str, float],
+    randomizer: str | None,
     protocol: str | None,
     mechanism: str | None,
     accountant: str | None,
@@ -169,9 +172,14 @@ def calibrate(
     With --rounds the largest EPS0, rounded down to seven digits; with --eps0 the largest whole T. Epsilon
     recomputed from the printed number does not exceed the budget. The accountant must be an upper bound.
     Where what is sent is not set by EPS0, as with --sigma, give neither of the two, and T is found.
+    With --randomizer, the upper bound of that randomiser.
     """
     unknown = "eps0" if "rounds" in given else "rounds"
-    system = _system(protocol, mechanism, accountant, given)
+    chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
+    if randomizer is None:
+        system = _system(protocol, mechanism, accountant, given)
+    else:
+        system = _entry(randomizer, given, chosen, but=unknown)[0].system
     if "eps0" not in system.variables and "rounds" in given:
         raise ValueError(
             f"leave out --rounds, which are found: {system} is set by {_names(system)}, not by --eps0"
@@ -179,20 +187,20 @@ def calibrate(
     if "eps0" in system.variables and ("rounds" in given) == ("eps0" in given):
         found = "both" if "rounds" in given else "neither"
         raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {found}")
-    setting = _of_system(system, given, but=unknown)
-    from shuffledp import accountants, rounding
+    entry, setting, by_name = _entry(randomizer, given, chosen, but=unknown)
+    from shuffledp import rounding
     from shuffledp.accountants import calibration
 
     find = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[unknown]
-    entry = accountants.get(system.default if accountant is None else accountant)
-    found = find(entry.name, target_eps=target_eps, **setting)
+    found = find(**by_name, target_eps=target_eps, **given)
     recomputed = float(entry.epsilon(**setting, **{unknown: found}))
     printing.warn_of_little(setting, recomputed)
     if as_json:
         result = {"target_eps": target_eps, unknown: found, "epsilon": recomputed}
-        printing.as_json({"setting": setting, "accountant": printing.described(entry), **result})
+        whole = {**given, **_named(randomizer)}
+        printing.as_json({"setting": whole, "accountant": printing.described(entry), **result})
         return
-    click.echo(printing.in_words(setting))
+    click.echo(_in_words(given, randomizer))
     shown = printing.digits(found) if unknown == "eps0" else str(found)
     click.echo(f"{unknown} <= {shown} keeps epsilon <= {target_eps:.15g} by {printing.source(entry)}")
     click.echo(f"epsilon there: {rounding.shown(recomputed, entry.kind)}")
@@ -225,22 +233,59 @@ def _of_randomizer(
     name: str, given: dict[str, float], chosen: Mapping[str, str | None], *, as_json: bool
 ) -> None:
     """Print the interval of a named randomiser; the protocol follows from the variables."""
+    _leave_out(chosen)
+    from shuffledp import accountants
+
+    found = accountants.bracket(**given, randomizer=name)
+    printing.warn_of_little(given, found.upper)
+    if as_json:
+        setting: dict[str, Any] = {**given, **_named(name)}
+        printing.as_json({"setting": setting, "bracket": printing.bracket_as_json(found)})
+        return
+    click.echo(f"{_in_words(given, name)}; neighbours by {found.neighbours}")
+    click.echo(printing.bracket_in_words(found, joined=", and "))
+
+
+def _named(randomizer: str | None) -> dict[str, str]:
+    return {} if randomizer is None else {"randomizer": randomizer}
+
+
+def _in_words(given: Mapping[str, float], randomizer: str | None) -> str:
+    named = [f"{key}={value}" for key, value in _named(randomizer).items()]
+    return ", ".join([printing.in_words(given), *named])
+
+
+def _leave_out(chosen: Mapping[str, str | None]) -> None:
+    """Refuse options that have no meaning beside a named randomiser."""
     for option, value in chosen.items():
         if value is not None:
             raise ValueError(
                 f"{option} has no meaning with --randomizer, got {value!r}: --per-round, --rate or neither "
                 "set the protocol; leave it out"
             )
+
+
+def _entry(
+    randomizer: str | None,
+    given: dict[str, float],
+    chosen: Mapping[str, str | None],
+    *,
+    but: str = "",
+) -> tuple[Accountant, dict[str, float], dict[str, str]]:
+    """Return the accountant that is meant, its system's setting, and what ``calibration`` knows it by."""
     from shuffledp import accountants
 
-    found = accountants.bracket(**given, randomizer=name)
-    printing.warn_of_little(given, found.upper)
-    if as_json:
-        setting: dict[str, Any] = {**given, "randomizer": name}
-        printing.as_json({"setting": setting, "bracket": printing.bracket_as_json(found)})
-        return
-    click.echo(f"{printing.in_words(given)}, randomizer={name}; neighbours by {found.neighbours}")
-    click.echo(printing.bracket_in_words(found, joined=", and "))
+    if randomizer is None:
+        protocol, mechanism, accountant = chosen.values()
+        system = _system(protocol, mechanism, accountant, given)
+        entry = accountants.get(system.default if accountant is None else accountant)
+        return entry, _of_system(system, given, but=but), {"accountant": entry.name}
+    from shuffledp.accountants import calibration
+
+    _leave_out(chosen)
+    entry, setting = calibration.of_randomizer(randomizer, given)
+    about = f"randomizer {randomizer} in protocol {entry.protocol}"
+    return entry, _of_system(entry.system, setting, but=but, about=about), _named(randomizer)
 
 
 def _system(
@@ -277,9 +322,11 @@ def _names(system: System) -> str:
     return ", ".join(VARIABLES[name].option for name in system.variables)
 
 
-def _of_system(system: System, given: dict[str, float], *, but: str = "") -> dict[str, float]:
+def _of_system(
+    system: System, given: dict[str, float], *, but: str = "", about: str | None = None
+) -> dict[str, float]:
     """Return the setting, which must name the system's variables (all but the one that is looked for)."""
-    about = f"protocol {system.protocol} with mechanism {system.mechanism}"
+    about = about or f"protocol {system.protocol} with mechanism {system.mechanism}"
     takes = _names(system)
     for name in system.variables:
         if name not in given and name != but:

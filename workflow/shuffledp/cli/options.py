@@ -130,7 +130,7 @@ def of_variables(
 _randomizer = click.option(
     "--randomizer",
     metavar="NAME",
-    help="The interval of this one: krr (--categories), subset-selection (--categories, --subset), "
+    help="Of this one alone: krr (--categories), subset-selection (--categories, --subset), "
     "local-hashing (--cells, --collision) with a hash drawn for each report and sent along, public-hashing "
     "(--cells) with one that is public for the round, privunit (--dimension), coordinate, hemisphere, "
     "laplace, piecewise, hadamard-response, oue, rappor.",
