@@ -441,6 +441,11 @@ def test_what_is_refused(given, says):
         accountants.epsilon(**SMALL, **given)
 
 
+def test_more_totals_than_seconds_allow_are_refused():
+    with pytest.raises(ValueError, match=r"n must be smaller .* totals .* got 1e[+]12"):
+        four_kinds.kinds_outcomes(n=10**12, k=10**12, eps0=20.0, share=0.2, tv=0.2, nats=700.0)
+
+
 def test_a_system_is_known_once_for_each_protocol_and_mechanism():
     for protocol, prefix in blankets.PREFIXES.items():
         for mechanism in blankets.KNOWN:

@@ -52,6 +52,7 @@ _SPACING = (1e-3, 1e-2)
 _SPLIT = 2**19  # outcomes of a total of given logarithm that are aimed at
 _MULTIPLIED = 2**30  # products of probabilities of totals and of differences that are aimed at
 _LISTED = 2**20  # outcomes that are listed one by one
+_MOST_WORK = 4e7  # probabilities that are computed of totals, some 20 seconds
 # A total so much above that of N alone is taken to a grid that all N share; 1 - |x| then keeps its digits.
 _APART = 1e-3
 _FLAT = 0.01  # by how much of itself 1 less the tilt may change within a block of N
@@ -398,6 +399,7 @@ class _Pair:
             return numerics.log_binomial_pmf(values, count[some, None], log_p, log_q)
 
         group = self._group(float(count.min()), log_p, log_q)
+        self._check_work(float((end - begin + 1).sum()) * (3 / group if group > 1 else 1))
         log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
         block = rows.block[row]
         alone = cell < start[row]
@@ -415,6 +417,18 @@ class _Pair:
         np.add.at(weights, (block, cell + 1), above)
         scale = self._mass / (least_total + weights.sum(axis=1))
         return least_total * scale, grid, weights * scale[:, None]
+
+    def _check_work(self, work: float) -> None:
+        """Refuse what would take minutes: many clients at an extreme eps0 or delta.
+
+        Raises:
+            ValueError: it would.
+        """
+        if work > _MOST_WORK:
+            raise ValueError(
+                f"n must be smaller where eps0 or delta are extreme, since {work:.2g} totals would have to "
+                f"be told apart and {_MOST_WORK:g} take some 20 seconds, got {self._absent + self._k:g}"
+            )
 
     def _heavy(self, rows: _Rows) -> _Rows:
         """Split every row by the number of heavy reports, over neighbouring ones of a coarser grid.
