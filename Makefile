@@ -9,7 +9,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # A folder that checkouts share trained results through.
 TRAIN := $(SNAKEMAKE) all_trainings $(if $(SHUFFLEDP_CACHE),--cache train)
 # Rules that time, each into the table of its name.
-TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_shuffled_gaussian
+TIMING := benchmark_accountants benchmark_numerical_accounting benchmark_one_round benchmark_shuffled_gaussian
 # Training too where a target that brings torch was made before.
 TIMING += $(if $(wildcard $(VENV)/.with-train $(VENV)/.with-test),benchmark_training)
 

@@ -38,6 +38,25 @@ rule benchmark_numerical_accounting:
         "../scripts/benchmark_numerical_accounting.py"
 
 
+rule benchmark_one_round:
+    output:
+        table=f"{BENCHMARKS}/one_round.csv",
+    log:
+        f"{LOGS}/benchmark_one_round.log",
+    benchmark:
+        f"{BENCHMARKS}/benchmark_one_round.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    message:
+        "Timing one round, against the script of the authors of feldman2021 if it can be fetched."
+    script:
+        "../scripts/benchmark_one_round.py"
+
+
 rule benchmark_shuffled_gaussian:
     output:
         table=f"{BENCHMARKS}/shuffled_gaussian.csv",
@@ -81,5 +100,6 @@ rule all_benchmarks:
     input:
         rules.benchmark_accountants.output.table,
         rules.benchmark_numerical_accounting.output.table,
+        rules.benchmark_one_round.output.table,
         rules.benchmark_shuffled_gaussian.output.table,
     localrule: True

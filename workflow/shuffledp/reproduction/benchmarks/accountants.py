@@ -17,10 +17,13 @@ from shuffledp import accountants, profiles, rdp
 from shuffledp.pld.outcomes import dominating
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.enumeration import enumerated_clones
+from shuffledp.reproduction.benchmarks import peers
 
 _REPEATS = 5
 _EPS0, _DELTA, _SAMPLED, _ROUNDS = 2.0, 1e-8, 1e-3, 1e5
 _LARGEST_ENUMERATED = 1e5
+
+_LARGEST_OF_SCRIPT = 1e6  # clients: beyond, it takes many seconds
 
 _SIGMA, _GAUSSIAN_DELTA = 2.0, 1e-6
 _LARGEST_OF_PEER = 1e2  # clients: beyond, the other package takes minutes
@@ -126,6 +129,47 @@ def time_numerical_accounting() -> pd.DataFrame:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     rows.append(("peak memory", np.nan, peak, np.nan, ""))
     return pd.DataFrame(rows, columns=["measured", "at", "seconds", "ratio", "against"])
+
+
+def time_one_round() -> pd.DataFrame:
+    """Time epsilon of one round of all clients, in pairs with the script of the authors of feldman2021.
+
+    Returns:
+        Columns: measured (here or script), n, seconds, epsilon, and ratio, the median of the script's seconds
+        over ours of one pair. Without the script, and where it takes too long, ours alone.
+    """
+    path = peers.script()
+    theirs = peers.one_round(path) if path else None
+    rows: list[tuple[str, float, float, float, float]] = []
+    for n in 10.0 ** np.arange(3, 13):
+        setting = {"n": int(n), "eps0": _EPS0, "delta": _DELTA}
+        found: dict[str, float] = {}
+
+        def ours(setting: dict[str, float] = setting, found: dict[str, float] = found) -> None:
+            found["here"] = float(accountants.epsilon("shuffle-clones", rounds=1, **setting))
+
+        def script(setting: dict[str, float] = setting, found: dict[str, float] = found) -> None:
+            found["script"] = theirs(**setting)
+
+        measured = {"here": _cold(ours)}
+        if theirs and n <= _LARGEST_OF_SCRIPT:
+            measured["script"] = script
+        seconds = _in_turn(measured)
+        for name, taken in seconds.items():
+            ratio = float(np.median(taken / seconds["here"]))
+            rows.append((name, n, float(np.median(taken)), found[name], ratio))
+    return pd.DataFrame(rows, columns=["measured", "n", "seconds", "epsilon", "ratio"])
+
+
+def _in_turn(runs: dict[str, Callable[[], object]]) -> dict[str, np.ndarray]:
+    """Return the seconds of each run, measured one after the other so that all see the same machine."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(_REPEATS):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    return {name: np.array(taken) for name, taken in times.items()}
 
 
 def _timed_once(run: Callable[[], tuple[float, float]]) -> tuple[float, float]:
