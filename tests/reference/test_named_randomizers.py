@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -242,6 +242,137 @@ def test_no_data_set_of_a_named_randomiser_exceeds_its_bound(name):
             p, q = (subsampled_law((*holds, own), k) for own in some[:2])
             for ratio in ratios(eps0):
                 assert divergence(p, q, ratio) <= at(pair, ratio, infinite=True) * (1 + ROUNDING) + 1e-13
+
+
+# --- mechanisms on the line and on the sphere, from their densities, reports merged to regions
+
+
+def laplace_rows(eps0, cells=8):
+    """Laplace noise of scale 1/eps0 on records of [0, 1]; regions end where densities cross, and between."""
+    ends = [-math.inf, *(cell / cells for cell in range(cells + 1)), math.inf]
+
+    def below(place, record):
+        tail = math.exp(-eps0 * abs(place - record)) / 2
+        return tail if place < record else 1 - tail
+
+    return [
+        tuple(below(high, record) - below(low, record) for low, high in pairwise(ends))
+        for record in (0.0, 1.0, 0.5, 0.25)
+    ]
+
+
+def piecewise_rows(eps0):
+    """Algorithm 2 of Wang and others (2019): on [-C, C], e times as dense on [l, l + C - 1]."""
+    r = math.exp(eps0 / 2)
+    largest, dense = (r + 1) / (r - 1), (r * r - r) / (2 * r + 2)
+    records = (-1.0, 1.0, 0.0, 0.5)
+    starts = [(largest + 1) / 2 * record - (largest - 1) / 2 for record in records]
+    ends = sorted({-largest, largest, *starts, *(min(one + largest - 1, largest) for one in starts)})
+    return [
+        tuple(
+            (high - low) * (dense if start <= (low + high) / 2 <= start + largest - 1 else dense / r / r)
+            for low, high in pairwise(ends)
+        )
+        for start in starts
+    ]
+
+
+def arcs(eps0, half):
+    """On the circle, e times as dense within an angle of ``half`` of the record; records by their angle."""
+    records = (0.0, math.pi, math.pi / 2, math.pi / 3)
+    ends = sorted({(one + side * half) % (2 * math.pi) for one in records for side in (1, -1)})
+    ends.append(ends[0] + 2 * math.pi)
+    rows = []
+    for record in records:
+        masses = []
+        for low, high in pairwise(ends):
+            away = abs(((low + high) / 2 - record + math.pi) % (2 * math.pi) - math.pi)
+            masses.append((high - low) * (math.exp(eps0) if away < half else 1.0))
+        rows.append(tuple(masses))
+    return normalised(rows)
+
+
+def privunit_rows(eps0):
+    """In two dimensions: of all caps that whose mean message is longest, which ends where it is as high."""
+
+    def length(half):
+        return math.sin(half) / math.pi * math.expm1(eps0) / (1 + math.expm1(eps0) * half / math.pi)
+
+    low, high = 1e-6, math.pi / 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if math.cos(middle) < length(middle) else (middle, high)
+    assert length(middle) > max(length(middle - 1e-3), length(middle + 1e-3))
+    return arcs(eps0, middle)
+
+
+DENSITIES = {
+    "laplace": (laplace_rows, {}),
+    "piecewise": (piecewise_rows, {}),
+    "privunit": (privunit_rows, {"dimension": 2}),
+    "hemisphere": (lambda eps0: arcs(eps0, math.pi / 2), {}),
+}
+
+
+@pytest.mark.parametrize("eps0", [0.5, 2.0])
+@pytest.mark.parametrize("name", DENSITIES)
+def test_the_numbers_of_a_density(name, eps0):
+    rows, parameters = DENSITIES[name]
+    rows = rows(eps0)
+    assert [math.fsum(row) for row in rows] == pytest.approx([1] * len(rows), rel=1e-12)
+    assert max(a / b for one in rows for two in rows for a, b in zip(one, two, strict=True)) == pytest.approx(
+        math.exp(eps0), rel=1e-9
+    )
+    found = named(name, eps0=eps0, **parameters)
+    # no two records are farther apart than the first two; their blanket and theirs alone
+    tv = sum(abs(a - b) for a, b in zip(*rows[:2], strict=True)) / 2
+    assert tv == pytest.approx(found.tv, rel=1e-7)
+    assert tv <= found.tv * (1 + 1e-9)
+    blanket = sum(map(min, *rows[:2]))
+    assert 1 / (1 + math.expm1(eps0) * found.share) == pytest.approx(blanket, rel=1e-7)
+    assert 1 / (1 + math.expm1(eps0) * found.share) <= sum(map(min, *rows)) * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_no_data_set_of_a_density_exceeds_its_bound(name, k):
+    eps0, n = 1.2, 3
+    rows, parameters = DENSITIES[name]
+    rows, found = rows(eps0), named(name, eps0=eps0, **parameters)
+    pair = four_kinds.kinds_outcomes(n=n, k=k, eps0=eps0, share=found.share, tv=found.tv)
+    closest = 0.0
+    for own in ((0, 1), (0, 2), (2, 3)):
+        for others in product(range(len(rows)), repeat=n - 1):
+            used = sorted({*own, *others})
+            some = dict(zip(used, merged(rows, used), strict=True))
+            p, q = (subsampled_law((*(some[index] for index in others), some[one]), k) for one in own)
+            for ratio in ratios(eps0):
+                bound = at(pair, ratio, infinite=True)
+                for exact in (divergence(p, q, ratio), divergence(q, p, ratio)):
+                    assert exact <= bound * (1 + ROUNDING) + 1e-13
+                    if ratio > 1:
+                        closest = max(closest, exact / bound if bound > 0 else 0.0)
+    # a bound that is too large by much would not be seen otherwise
+    assert closest > 0.85
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_lower_end_of_a_density_is_that_of_some_data_set(name, k):
+    eps0, n, delta = 1.2, 4, 0.02
+    rows, parameters = DENSITIES[name]
+    # densities of the others have two levels, and lose nothing
+    rows = rows(eps0, cells=32) if name == "laplace" else rows(eps0)
+    most = 0.0
+    for other in (0, 2):
+        some = merged(rows, (0, 1, other)) if other else [*merged(rows, (0, 1)), None]
+        others = (some[2] if other else some[0],) * (n - 1)
+        p, q = (subsampled_law((*others, own), k) for own in some[:2])
+        most = max(most, float(eps_between(p, q, delta)))
+    found = bracket(n=n, k=k, eps0=eps0, rounds=1, delta=delta, randomizer=name, **parameters)
+    # reports are seen by one number there
+    assert 0.8 * most < found.lower <= most * (1 + 1e-12)
+    assert found.upper >= most
 
 
 @pytest.mark.parametrize("name", ["krr", "subset-selection", "oue", "laplace", "privunit"])
