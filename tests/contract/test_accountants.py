@@ -302,7 +302,7 @@ def test_the_bracket_is_that_of_the_best_accountants(setting):
 def test_brackets_of_other_systems():
     check_in = {"n": 1e4, "rate": 0.1, "eps0": 1.0, "rounds": 10, "delta": 1e-6}
     for setting in (
-        {"protocol": "shuffle", "n": 1e4, "eps0": 2.0, "rounds": 10, "delta": 1e-8},
+        {"protocol": "shuffle", "n": 1e3, "eps0": 2.0, "rounds": 10, "delta": 1e-8},
         {"protocol": "shuffled-check-in", **check_in},
     ):
         bracket = accountants.bracket(**setting)

@@ -114,6 +114,7 @@ def kill_after(clone, arguments, jobs):
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow  # test_crash kills in the ordinary suite
 def test_a_killed_run_is_taken_up_where_it_was(clone, origin, tmp_path_factory):
     """As the README says: the same command again, after --unlock if Snakemake asks for it."""
     arguments = ("--cores", "2", "figures/smoke/girgis2021/fig2.pdf", *SMOKE)

@@ -37,8 +37,13 @@ PROGRAMS = ("make", "snakemake", "shuffledp", "python", "pip", "conda", "git", "
 COMMANDS = list(dict.fromkeys(command.removeprefix(".venv/bin/") for command in _commands() if command))
 
 
-def of(program):
-    return pytest.mark.parametrize("command", [one for one in COMMANDS if one.split()[0] == program])
+def of(program, *, few=False):
+    """Commands of one program; where a few are enough for the ordinary suite, the slow one has the others."""
+    own = [one for one in COMMANDS if one.split()[0] == program]
+    slow = [pytest.mark.slow if few and at % 4 else () for at in range(len(own))]
+    return pytest.mark.parametrize(
+        "command", [pytest.param(one, marks=marks) for one, marks in zip(own, slow, strict=True)]
+    )
 
 
 # The library's own configuration would train for hours.
@@ -64,7 +69,7 @@ def test_make(checkout, command):
     assert done.stdout
 
 
-@of("snakemake")
+@of("snakemake", few=True)
 def test_snakemake(checkout, command, tmp_path):
     arguments = shlex.split(command.replace("<paper>/<name>", "girgis2021/fig2"))[1:]
     if "profiles/slurm" in arguments and not importlib.util.find_spec("snakemake_executor_plugin_slurm"):

@@ -157,6 +157,7 @@ def test_one_job_trains_all_seeds_that_are_not_there(few):
     assert table.drop(columns="seconds").equals(expected.drop(columns="seconds"))
 
 
+@pytest.mark.slow
 def test_a_gpu_that_is_asked_for_and_absent_is_an_error(few):
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
@@ -178,6 +179,7 @@ def test_a_cache_that_cannot_be_written_to_is_refused_before_anything_is_trained
     assert "Traceback" not in run.output
 
 
+@pytest.mark.slow
 def test_checkouts_share_what_is_trained_if_asked_to(few, tmp_path):
     pytest.importorskip("torch")
     few.edit("few.yaml", "batch_seeds: true, ", "")

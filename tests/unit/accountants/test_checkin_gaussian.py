@@ -79,6 +79,7 @@ def test_bounds_grow_with_what_they_should(name):
         assert (np.diff([epsilon(**{argument: value}) for value in values]) > 0).all(), argument
 
 
+@pytest.mark.slow
 def test_more_clients_hide_better():
     found = [
         accountants.epsilon("check-in-gaussian-pld", n=n, rate=0.05, sigma=1.5, rounds=100, delta=1e-6)

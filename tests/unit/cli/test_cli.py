@@ -337,6 +337,7 @@ def test_a_mechanism_that_one_protocol_has_needs_no_protocol():
     assert alone["bracket"]["names"] == names
 
 
+@pytest.mark.slow
 def test_the_default_accountant_is_the_systems():
     assert as_json("delta", *words(GAUSSIAN), "--eps", "1", "--mechanism", "gaussian")["accountant"][
         "name"
@@ -353,7 +354,16 @@ OF_SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("names", OF_SYSTEMS, ids="-".join)
+DEAR = {("shuffle", "approximate-ldp"), ("shuffled-check-in", "gaussian")}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(names, id="-".join(names), marks=[pytest.mark.slow] if names in DEAR else [])
+        for names in OF_SYSTEMS
+    ],
+)
 def test_every_variable_has_its_option(names):
     setting = OF_SYSTEMS[names]
     options = {VARIABLES[name].option: f"{value:g}" for name, value in setting.items()}
