@@ -131,7 +131,8 @@ _randomizer = click.option(
     "--randomizer",
     metavar="NAME",
     help="Of this one alone: krr (--categories), subset-selection (--categories, --subset), "
-    "local-hashing (--cells, --collision) with a hash drawn for each report and sent along, public-hashing "
+    "local-hashing (--cells, --collision) with a hash drawn for each report and sent along, its "
+    "lower end that of the worst family of hash functions, such as independent values, public-hashing "
     "(--cells) with one that is public for the round, privunit (--dimension), coordinate, hemisphere, "
     "laplace, piecewise, hadamard-response, oue, rappor.",
 )
