@@ -10,68 +10,26 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from shuffledp import checks, rounding
 from shuffledp.accountants import blankets, named, registry
+from shuffledp.accountants.inversion import (
+    DIGITS,
+    SMALLEST_EXPONENT,
+    UNIT,
+    decimal,
+    delta_of,
+    height_above,
+    neighbours,
+)
 from shuffledp.accountants.registry import Accountant
 from shuffledp.profiles import named_randomizers
 from shuffledp.variables import VARIABLES
 
-DIGITS = 7
-
-# Says how far epsilon is from its target: not above 0 within it, above 0 beyond it.
-Height = Callable[[int], float]
-
-_UNIT = 10 ** (DIGITS - 1)  # the smallest mantissa
-_SMALLEST_EXPONENT = -300  # of delta and of eps0; doubles end at 1e-308
 _LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].limit.most))
 _LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].limit.most))
-_TINY = 1e-300
-_PUSH = 0.2  # how far interpolation is pushed to the middle: k1 of the ITP method, at its k2 = 2
-_SPARE = 4  # the interval may at any time be so much wider than bisection would have left it
-
-
-def _decimal(mantissa: int, exponent: int) -> float:
-    """Return the float next to mantissa * 10^exponent, which prints as these digits."""
-    return float(f"{mantissa}e{exponent}")
-
-
-def _height(epsilon: float, target: float) -> float:
-    """Return log(epsilon / target) for interpolation, with a sign that is exact (nan counts as beyond)."""
-    gap = abs(math.log((epsilon + _TINY) / (target + _TINY)))
-    return -gap if epsilon <= target else max(_TINY, gap)
-
-
-def _neighbours(height: Height, within: int, beyond: int) -> tuple[int, int]:
-    """Narrow an interval with one end within the target and one beyond it to two neighbouring numbers.
-
-    Bisection that looks near the interpolated crossing where it can afford to (the ITP method of Oliveira
-    and Takahashi, 2020, on whole numbers): never more than log2 of the width and two evaluations.
-
-    Args:
-        height: the function whose sign changes.
-        within: where it is not above 0.
-        beyond: where it is above 0; on either side of ``within``.
-    """
-    low, high = height(within), height(beyond)
-    start = abs(beyond - within)
-    allowed = _SPARE << (start - 1).bit_length()
-    while (width := abs(beyond - within)) > 1:
-        allowed //= 2
-        middle, crossing = width / 2, width * (low / (low - high))
-        push = max(1.0, _PUSH * width * width / start)
-        near = min(crossing + push, middle) if crossing < middle else max(crossing - push, middle)
-        # either part must be at most as wide as allowed
-        offset = min(max(round(near), 1, width - allowed), width - 1, allowed)
-        point = within + (offset if beyond > within else -offset)
-        value = height(point)
-        if value <= 0:
-            within, low = point, value
-        else:
-            beyond, high = point, value
-    return within, beyond
 
 
 def of_randomizer(randomizer: str, given: Mapping[str, Any]) -> tuple[Accountant, dict[str, Any]]:
@@ -144,40 +102,7 @@ def delta_at(
     eps = checks.real("eps", eps, at_least=0.0)
     entry, setting = _asked(accountant, randomizer, setting)
     setting["rounds"] = checks.count("rounds", rounds, at_least=0)
-
-    @functools.cache
-    def height(delta: float) -> float:
-        # everything is (eps, 1)-DP
-        return _height(float(entry.epsilon(**setting, delta=delta)) if delta < 1 else 0.0, eps)
-
-    def height_of_exponent(exponent: int) -> float:
-        return height(_decimal(1, exponent))
-
-    if height(0.0) <= 0:
-        return 0.0
-    within, beyond = _delta_exponents(height_of_exponent)
-    if beyond is None:
-        return 0.0 if entry.kind == "lower" else _decimal(1, within)
-    _, exponent = _neighbours(height_of_exponent, within, beyond)
-    unit = exponent + 1 - DIGITS
-    above, below = _neighbours(lambda mantissa: height(_decimal(mantissa, unit)), 10 * _UNIT, _UNIT)
-    return _decimal(below if entry.kind == "lower" else above, unit)
-
-
-def _delta_exponents(height: Height) -> tuple[int, int | None]:
-    """Return exponents of a delta within the target and of one beyond it, None if the smallest is within."""
-    previous = -8
-    if height(previous) > 0:
-        for exponent in (-4, -2, -1, 0):
-            if height(exponent) <= 0:
-                return exponent, previous
-            previous = exponent
-    # small deltas are the expensive ones, so they are looked at last
-    for exponent in (-16, -32, -64, -128, -256, _SMALLEST_EXPONENT):
-        if height(exponent) > 0:
-            return previous, exponent
-        previous = exponent
-    return previous, None
+    return delta_of(entry, eps=eps, **setting)
 
 
 def _upper(
@@ -243,26 +168,26 @@ def largest_eps0(
 
     @functools.cache
     def height(eps0: float) -> float:
-        return _height(float(entry.epsilon(**setting, eps0=eps0)), target)
+        return height_above(float(entry.epsilon(**setting, eps0=eps0)), target)
 
     exponent = 0
-    while height(_decimal(1, exponent)) > 0:
-        if exponent == _SMALLEST_EXPONENT:
+    while height(decimal(1, exponent)) > 0:
+        if exponent == SMALLEST_EXPONENT:
             raise ValueError(
-                f"target_eps={target:g} is too small: even eps0={_decimal(1, exponent):g} exceeds it; "
+                f"target_eps={target:g} is too small: even eps0={decimal(1, exponent):g} exceeds it; "
                 "raise target_eps or take fewer rounds"
             )
         exponent -= 1
-    while height(_decimal(1, exponent + 1)) <= 0:
+    while height(decimal(1, exponent + 1)) <= 0:
         exponent += 1
         if exponent == _LARGEST_EPS0_EXPONENT:
             raise ValueError(
-                f"target_eps={target:g} is met by every eps0 up to {_decimal(1, exponent):g}, so there is no "
+                f"target_eps={target:g} is met by every eps0 up to {decimal(1, exponent):g}, so there is no "
                 "largest; lower target_eps or delta"
             )
     unit = exponent + 1 - DIGITS
-    mantissa, _ = _neighbours(lambda mantissa: height(_decimal(mantissa, unit)), _UNIT, 10 * _UNIT)
-    return _decimal(mantissa, unit)
+    mantissa, _ = neighbours(lambda mantissa: height(decimal(mantissa, unit)), UNIT, 10 * UNIT)
+    return decimal(mantissa, unit)
 
 
 def most_rounds(
@@ -298,7 +223,7 @@ def most_rounds(
         return float(entry.epsilon(**setting, rounds=rounds, delta=delta))
 
     def height(rounds: int) -> float:
-        return _height(epsilon(rounds), target)
+        return height_above(epsilon(rounds), target)
 
     if height(1) > 0:
         at = ", ".join(f"{name}={value:g}" for name, value in setting.items())
@@ -315,4 +240,4 @@ def most_rounds(
                 f"target_eps={target:g} is met by every number of rounds up to {10.0**exponent:g}, so there "
                 "is no largest; lower target_eps or raise eps0"
             )
-    return _neighbours(height, 10**exponent, 10 ** (exponent + 1))[0]
+    return neighbours(height, 10**exponent, 10 ** (exponent + 1))[0]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import checks
-from shuffledp.accountants import calibration
+from shuffledp.accountants.inversion import delta_of
 from shuffledp.accountants.registry import Accountant
 from shuffledp.checks import FloatArray
 
@@ -57,7 +57,7 @@ def sweep(
 
 
 def _at_epsilon(accountant: Accountant, eps: float, fixed: dict[str, float]) -> dict[str, float | FloatArray]:
-    delta = calibration.delta_at(accountant.name, eps=eps, **fixed)
+    delta = delta_of(accountant, eps=eps, **fixed)
     # everything is (eps, 1)-DP, and no accountant is asked about that
     details = accountant.details(**fixed, delta=min(delta, 1 - 1e-15))
     return {"delta": delta, **{name: value for name, value in details.items() if "epsilon" not in name}}
