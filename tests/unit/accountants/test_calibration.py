@@ -269,7 +269,7 @@ def test_not_even_one_round():
 def test_not_even_the_smallest_eps0(made_up, monkeypatch):
     # pure DP always fits in the end, so the search is stopped before
     made_up(lambda eps0, rounds, delta: math.inf)
-    monkeypatch.setattr(calibration, "_SMALLEST_EXPONENT", -3)
+    monkeypatch.setattr(calibration, "SMALLEST_EXPONENT", -3)
     with pytest.raises(ValueError, match=r"even eps0=0\.001 exceeds it; raise target_eps"):
         calibration.largest_eps0("made-up", target_eps=1e-9, rounds=10, delta=1e-6, **WHOLE)
 
