@@ -161,7 +161,7 @@ def largest_eps0(
     entry, setting = _upper(accountant, randomizer, setting)
     if "eps0" not in entry.system.variables:
         raise ValueError(
-            f"accountant must be for a system set by eps0 to find the largest, got {accountant!r} for "
+            f"accountant must be for a system set by eps0 to find the largest, got {entry.name!r} for "
             f"{entry.system}, set by {', '.join(entry.system.variables)}; find rounds instead"
         )
     setting |= {"rounds": checks.count("rounds", rounds), "delta": delta}

@@ -32,9 +32,7 @@ _ONE = "One of those that `shuffledp accountants` lists (default: the tightest u
 def epsilon(
     given: dict[str, float],
     randomizer: str | None,
-    protocol: str | None,
-    mechanism: str | None,
-    accountant: str | None,
+    chosen: dict[str, str | None],
     as_json: bool,
 ) -> None:
     """Print epsilon by every accountant.
@@ -45,10 +43,9 @@ def epsilon(
     accounting only and take no part in the interval. With --randomizer, the interval of that randomiser.
     """
     if randomizer is not None:
-        chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
         _of_randomizer(randomizer, given, chosen, as_json=as_json)
         return
-    system = _system(protocol, mechanism, accountant, given)
+    system, accountant = _system(chosen, given), chosen["--accountant"]
     setting = _of_system(system, given)
     from shuffledp import accountants, rounding
 
@@ -109,9 +106,7 @@ def epsilon(
 def delta(
     given: dict[str, float],
     randomizer: str | None,
-    protocol: str | None,
-    mechanism: str | None,
-    accountant: str | None,
+    chosen: dict[str, str | None],
     as_json: bool,
 ) -> None:
     """Print delta at a given epsilon.
@@ -121,7 +116,6 @@ def delta(
     bound is rounded down. With --randomizer, the upper bound of that randomiser.
     """
     asked = given.pop("epsilon")
-    chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
     entry, setting, by_name = _entry(randomizer, given, chosen)
     from shuffledp import rounding
     from shuffledp.accountants import calibration
@@ -162,9 +156,7 @@ def calibrate(
     target_eps: float,
     given: dict[str, float],
     randomizer: str | None,
-    protocol: str | None,
-    mechanism: str | None,
-    accountant: str | None,
+    chosen: dict[str, str | None],
     as_json: bool,
 ) -> None:
     """Print the largest EPS0, or T, within a budget.
@@ -175,9 +167,8 @@ def calibrate(
     With --randomizer, the upper bound of that randomiser.
     """
     unknown = "eps0" if "rounds" in given else "rounds"
-    chosen = {"--protocol": protocol, "--mechanism": mechanism, "--accountant": accountant}
     if randomizer is None:
-        system = _system(protocol, mechanism, accountant, given)
+        system = _system(chosen, given)
     else:
         system = _entry(randomizer, given, chosen, but=unknown)[0].system
     if "eps0" not in system.variables and "rounds" in given:
@@ -276,9 +267,8 @@ def _entry(
     from shuffledp import accountants
 
     if randomizer is None:
-        protocol, mechanism, accountant = chosen.values()
-        system = _system(protocol, mechanism, accountant, given)
-        entry = accountants.get(system.default if accountant is None else accountant)
+        system = _system(chosen, given)
+        entry = accountants.get(chosen["--accountant"] or system.default)
         return entry, _of_system(system, given, but=but), {"accountant": entry.name}
     from shuffledp.accountants import calibration
 
@@ -288,13 +278,12 @@ def _entry(
     return entry, _of_system(entry.system, setting, but=but, about=about), _named(randomizer)
 
 
-def _system(
-    protocol: str | None, mechanism: str | None, accountant: str | None, given: Mapping[str, float]
-) -> System:
+def _system(chosen: Mapping[str, str | None], given: Mapping[str, float]) -> System:
     """Return what is accounted for: what the options say, the accountant is for, or the main system."""
     from shuffledp import accountants
     from shuffledp.accountants import systems
 
+    protocol, mechanism, accountant = (chosen[option] for option in options.OF_SYSTEM)
     if protocol is not None and mechanism is None and accountant is None:
         having = systems.mechanisms(protocol)
         mechanism = having[0] if len(having) == 1 else None

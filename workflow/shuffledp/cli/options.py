@@ -156,15 +156,25 @@ as_json = click.option(
 )
 
 
+OF_SYSTEM = ("--protocol", "--mechanism", "--accountant")
+
+
 def of_system(accountant: str) -> Callable[[Command], Command]:
     """Give a command the options that say what is accounted for, by whom, and how to print it.
+
+    It takes the values of ``OF_SYSTEM`` as ``chosen``, by option, None where one is left out.
 
     Args:
         accountant: help of the option that names one.
     """
 
     def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_chosen(**given: Any) -> None:
+            chosen = {option: given.pop(option.removeprefix("--")) for option in OF_SYSTEM}
+            command(chosen=chosen, **given)
+
         by_name = click.option("--accountant", metavar="NAME", help=accountant)
-        return _protocol(_mechanism(by_name(as_json(command))))
+        return _protocol(_mechanism(by_name(as_json(with_chosen))))
 
     return decorate
