@@ -17,6 +17,8 @@ import shuffledp
 ROOT = Path(shuffledp.__file__).parent
 HEAVY = {"torch", "matplotlib", "snakemake", "jsonschema", "yaml"}
 PURE = ["checks", "numerics", "distributions", "approximate_dp", "rdp", "convergence"]
+# What users call, named in ``__all__``.
+OFFERING = ["rdp", "approximate_dp", "convergence", "frequencies", "accountants"]
 # What knows the registry, or files, settings and pictures; the mathematics knows none of it.
 ABOVE = {
     "__main__",
@@ -172,7 +174,7 @@ def test_everything_public_is_documented(member):
 
 def offered():
     """The functions that users call: what the packages export, and composition."""
-    for part in ("rdp", "approximate_dp", "approximate_dp.composition", "convergence", "accountants"):
+    for part in (*OFFERING, "approximate_dp.composition"):
         loaded = importlib.import_module(f"shuffledp.{part}")
         names = getattr(loaded, "__all__", None) or [name for name, _ in public(loaded.__name__)]
         for name in names:
@@ -188,7 +190,7 @@ def test_what_users_call_documents_arguments_and_errors(function):
     assert not rest or "Args:" in rest or "Raises:" in rest
 
 
-@pytest.mark.parametrize("part", ["rdp", "approximate_dp", "convergence", "accountants"])
+@pytest.mark.parametrize("part", OFFERING)
 def test_what_a_package_offers_exists(part):
     loaded = importlib.import_module(f"shuffledp.{part}")
     for name in loaded.__all__:
