@@ -24,6 +24,7 @@ ABOVE = {
     "__main__",
     "accountants",
     "cli",
+    "interop",
     "optional_packages",
     "randomizers",
     "records",

@@ -180,6 +180,19 @@ def accountant(
     )
 
 
+def known(randomizer: str, setting: Mapping[str, Any]) -> tuple[registry.Accountant, systems.Setting]:
+    """Return the accountant that makes the most of what is known of a randomiser, and its setting.
+
+    Args:
+        randomizer: as for ``epsilon``.
+        setting: as for ``epsilon``.
+
+    Raises:
+        ValueError: an argument is missing, unknown or out of range.
+    """
+    return upper_accountant(_case(randomizer, setting))
+
+
 def upper_accountant(case: _Case) -> tuple[registry.Accountant, systems.Setting]:
     """Return the accountant that makes the most of what is known of a randomiser, and its setting."""
     if case.known is None:

@@ -1,0 +1,1 @@
+"""At home in other people's tools: dp_accounting, Opacus and Flower."""

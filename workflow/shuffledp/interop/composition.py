@@ -1,0 +1,219 @@
+"""Rounds of several settings and Gaussian noise, composed: what the accountants of all tools rest on."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shuffledp import checks, numerics
+from shuffledp.accountants import blankets, registry, systems, via_pld
+from shuffledp.pld import Composition, Lattice, Outcomes, connect_the_dots
+from shuffledp.pld.composition import LatticeTooFineError
+from shuffledp.pld.gaussian import gaussian_lattice, gaussian_step
+from shuffledp.pld.outcomes import lattice_step
+from shuffledp.profiles.four_kinds import kinds_outcomes
+from shuffledp.profiles.gaussian import gaussian_epsilon
+
+_COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
+_SMALL = (
+    1e-30  # deltas down to which they are found to all digits; smaller ones come out larger than they are
+)
+_ROUNDING = 1 + 16 * numerics.EPSILON
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of shuffled reports.
+
+    Attributes:
+        accountant: the name of the accountant for what is known of the randomiser.
+        setting: its variables and their values.
+    """
+
+    accountant: str
+    setting: tuple[tuple[str, Any], ...]
+
+    @property
+    def pure(self) -> float:
+        """Its pure DP, rounded up; inf if there is none."""
+        return registry.get(self.accountant).system.pure(dict(self.setting)) * _ROUNDING
+
+    def epsilon(self, rounds: int, delta: float) -> float:
+        """Return an upper bound on epsilon of so many such rounds; at delta = 0, their pure DP."""
+        return float(registry.epsilon(self.accountant, rounds=rounds, delta=delta, **dict(self.setting)))
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 - of what is frozen and equal to others of its setting
+    def outcomes(self, nats: float) -> Outcomes:
+        """Return the pair that dominates it; what is rarer than e^-nats may be left out.
+
+        Raises:
+            ValueError: eps0 is 0, or too small or too large for a numerical answer.
+        """
+        given = dict(self.setting)
+        checks.real("eps0", given["eps0"], at_least=via_pld.SMALLEST_EPS0)
+        if given["eps0"] > via_pld.LARGEST_EPS0:
+            raise ValueError(
+                f"eps0 must be at most {via_pld.LARGEST_EPS0:g} where losses are composed, got "
+                f"{given['eps0']!r}; reports with a larger one hide nothing"
+            )
+        return kinds_outcomes(**{**given, "k": given.get("k", given["n"])}, nats=nats)
+
+
+def round_of(**setting: Any) -> Round:
+    """Return a round of shuffled reports.
+
+    Args:
+        setting: n and eps0, with k for k clients drawn afresh, or with rate for clients who check in; and of
+            what is known of the randomiser, share and tv, what is not None.
+
+    Raises:
+        ValueError: an argument is missing, unknown or out of range.
+    """
+    given = {key: value for key, value in setting.items() if value is not None}
+    protocol = "shuffled-check-in" if "rate" in given else systems.MAIN[0]
+    known = {key for key in ("share", "tv") if key in given}
+    mechanism = next((name for name, one in blankets.KNOWN.items() if set(one.variables) == known), "ldp")
+    system = systems.get(protocol, mechanism)
+    return Round(system.default, tuple(system.checked(given, "a round of shuffled reports").items()))
+
+
+class Composed:
+    """Rounds of shuffled reports, and Gaussian noise, one after the other; neighbours by substitution.
+
+    All bounds are upper bounds. Rounds of one setting alone are answered by their accountant, to the same
+    digits; several together by the sum of their privacy losses, whose error budget is part of the bound.
+    """
+
+    def __init__(self) -> None:
+        self.rounds: dict[Round, int] = {}
+        self._squares = 0.0
+        self._exposed = False
+
+    def copy(self) -> Composed:
+        """Return another one with the same rounds."""
+        other = Composed()
+        other.rounds, other._squares, other._exposed = dict(self.rounds), self._squares, self._exposed
+        return other
+
+    def add(self, one: Round, count: int = 1) -> None:
+        """Add rounds of one setting."""
+        if count:
+            self.rounds[one] = self.rounds.get(one, 0) + count
+
+    def add_gaussian(self, mu: float, count: int = 1) -> None:
+        """Add releases with Gaussian noise.
+
+        Args:
+            mu: how far the record of one client can move what is released, over the deviation of the noise;
+                inf where there is none.
+            count: number of releases.
+        """
+        self._squares += count * mu * mu if count else 0.0
+
+    def add_exposure(self) -> None:
+        """Add a release without any privacy."""
+        self._exposed = True
+
+    def epsilon(self, delta: float) -> float:
+        """Return an upper bound on epsilon.
+
+        Args:
+            delta: target, in [0, 1].
+
+        Raises:
+            ValueError: it is out of range.
+        """
+        target = checks.probability("delta", delta, zero=True, one=True)
+        mu = math.sqrt(self._squares) * _ROUNDING
+        if target == 1:
+            return 0.0
+        if self._exposed or math.isinf(mu):
+            return math.inf
+        if len(self.rounds) == 1 and mu == 0:
+            ((one, count),) = self.rounds.items()
+            return one.epsilon(count, target)
+        pure = self._pure()
+        if target < numerics.SMALLEST_DELTA or not (self.rounds or mu):
+            return pure
+        found = pure
+        for attempt, composition in enumerate(self._compositions(target)):
+            try:
+                found = min(found, composition.epsilon(target))
+            except LatticeTooFineError:
+                continue
+            if attempt == 0:
+                return found
+            break
+        # of a lattice too coarse for the small losses, basic composition may be better
+        return min(found, self._apart(target, mu))
+
+    def _apart(self, delta: float, mu: float) -> float:
+        """Return the sum of the epsilons of all settings, each at an equal part of delta."""
+        part = delta / (len(self.rounds) + (mu > 0)) * (1 - numerics.EPSILON)
+        found = [one.epsilon(count, part) for one, count in self.rounds.items()]
+        if mu:
+            found.append(float(gaussian_epsilon(part, mu=mu)))
+        return sum(found) * _ROUNDING
+
+    def delta(self, epsilon: float) -> float:
+        """Return an upper bound on delta at an epsilon.
+
+        Args:
+            epsilon: >= 0.
+
+        Raises:
+            ValueError: it is out of range.
+        """
+        eps = checks.real("epsilon", epsilon, at_least=0.0)
+        if self._exposed or math.isinf(self._squares):
+            return 1.0
+        if eps >= self._pure():
+            return 0.0
+        for composition in self._compositions(_SMALL):
+            try:
+                return composition.delta(eps)
+            except LatticeTooFineError:
+                continue
+        return 1.0
+
+    def _pure(self) -> float:
+        """Return the pure DP of all, rounded up."""
+        if self._squares:
+            return math.inf
+        return sum(one.pure * count for one, count in self.rounds.items()) * _ROUNDING
+
+    def _compositions(self, delta: float) -> Iterator[Composition]:
+        """Yield compositions on a fine lattice, and on coarser ones, for deltas of that size."""
+        mu = math.sqrt(self._squares) * _ROUNDING
+        total = sum(self.rounds.values()) + (mu > 0)
+        nats = _nats(total, delta)
+        pairs = [(one.outcomes(nats), count) for one, count in self.rounds.items() if one.pure > 0]
+        own = [lattice_step(pair) for pair, _ in pairs] + ([gaussian_step(mu)] if mu else [])
+        if not own:
+            yield Composition([], bound="upper")
+            return
+        for coarser in range(_COARSER):
+            base = min(own) * 4**coarser
+            # steps are whole multiples of the smallest
+            steps = [base * max(math.floor(step / base * (1 + numerics.OUTWARD)), 1) for step in own]
+            phases = [
+                (connect_the_dots(pair, step=step), count)
+                for (pair, count), step in zip(pairs, steps, strict=False)
+            ]
+            if mu:
+                phases.append((gaussian_lattice(mu=mu, step=steps[-1], nats=nats), 1))
+            yield Composition([(_on_step(lattice, base), count) for lattice, count in phases], bound="upper")
+
+
+def _on_step(lattice: Lattice, step: float) -> Lattice:
+    """Return a lattice in terms of a step that its own is a multiple of."""
+    return Lattice(step, lattice.index * round(lattice.step / step), lattice.mass, lattice.infinite)
+
+
+def _nats(rounds: int, delta: float) -> float:
+    return via_pld.nats(np.array([float(rounds)]), delta)

@@ -1,0 +1,66 @@
+"""The Gaussian mechanism on a lattice."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from shuffledp import checks
+from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import POINTS_PER_DEVIATION, Lattice
+
+_OUTWARD = 1e-9  # of each cell's mass, moved up for what a difference of two masses loses to rounding
+
+
+def gaussian_step(mu: float) -> float:
+    """Return a step of the lattice that is fine enough for the Gaussian mechanism; ``mu`` as below."""
+    return mu / POINTS_PER_DEVIATION
+
+
+def gaussian_lattice(*, mu: float, step: float, nats: float) -> Lattice:
+    """Round the Gaussian mechanism to a lattice, pessimistically.
+
+    Its loss is N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q. The mass between two neighbouring points
+    is split over them so that it is kept under P and under Q (doroshenko2022); what lies below all points
+    counts at the lowest.
+
+    Args:
+        mu: distance of two neighbours' values over the standard deviation of the noise, > 0. Of T rounds
+            with mu_1, ..., mu_T it is the root of the sum of their squares.
+        step: of the lattice, > 0.
+        nats: losses that occur with probability e^-nats at most are left out above, and counted as infinite.
+
+    Returns:
+        A lattice that dominates the mechanism, for ``pld.Composition`` with bound "upper".
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    mu, step = checks.positive("mu", mu), checks.positive("step", step)
+    reach = -float(special.ndtri_exp(-checks.positive("nats", nats)))
+    lowest, highest = math.floor((mu / 2 - reach) * mu / step), math.ceil((mu / 2 + reach) * mu / step)
+    index = np.arange(lowest, highest + 1.0)
+    standard = index * step / mu
+    p, q = _between(standard - mu / 2), _between(standard + mu / 2)
+    # of a cell from l to l + step: P - e^l Q is what lies at the upper end, times 1 - e^-step
+    with np.errstate(divide="ignore", over="ignore"):
+        other = np.exp(np.log(q) + index[:-1] * step)
+    share = np.zeros_like(p)
+    np.divide(p - other, -math.expm1(-step) * p, out=share, where=p > 0)
+    upper = p * np.clip(share + _OUTWARD / min(step, 1.0), 0.0, 1.0)
+    mass = np.zeros_like(index)
+    mass[1:] += upper
+    mass[:-1] += p - upper
+    mass[0] += float(special.ndtr(standard[0] - mu / 2))
+    some = mass > 0
+    beyond = float(special.ndtr(mu / 2 - standard[-1]))
+    return Lattice(step, index[some], mass[some], beyond * (1 + _OUTWARD))
+
+
+def _between(edges: FloatArray) -> FloatArray:
+    """Return the masses of a standard normal variable between neighbouring edges, from the nearer tail."""
+    low, high = edges[:-1], edges[1:]
+    above = low > 0
+    return special.ndtr(np.where(above, -low, high)) - special.ndtr(np.where(above, -high, low))
