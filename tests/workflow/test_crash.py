@@ -28,10 +28,10 @@ FEW_KILLS = 4  # of which the last is to hit a training
 CONFIG = """\
 paths: {results: results, figures: figures, readme: results/README.md}
 styles: {girgis2021-upper: {color: "#0072b2", line: solid}}
+captions: {paper: {fig1: {shows: What it shows.}}}
 bounds:
   paper:
     fig1:
-      shows: What it shows.
       delta: 1e-8
       curves: [girgis2021-upper]
       panels:

@@ -64,8 +64,8 @@ def test_a_caption_says_what_is_drawn(template, shipped, shipped_figure):
     text = caption_of(template, shipped, shipped_figure)
     assert "{{" not in text
     assert "{%" not in text
-    assert shipped_figure.settings["shows"] in text
-    for choice in shipped_figure.settings["choices"]:
+    assert shipped_figure.caption.shows in text
+    for choice in shipped_figure.caption.choices:
         assert choice in text
     for curve in shipped_figure.curves:
         start = (f"- Panel {curve.panel}: ", f"- Panel {curve.panel}, ")
@@ -89,7 +89,8 @@ def test_a_caption_says_what_is_drawn(template, shipped, shipped_figure):
 
 
 def test_a_caption_follows_the_configuration(template, root):
-    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    path = root / "config/config.yaml"
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     changed = copy.deepcopy(raw)
     figure = changed["bounds"]["girgis2021"]["fig2"]
     figure["panels"]["a"].update(eps0=0.75)
@@ -97,7 +98,7 @@ def test_a_caption_follows_the_configuration(template, root):
     changed["styles"]["girgis2021-upper"] = {"color": "#000000", "line": "solid", "label": "our bound"}
     before, after = (
         caption_of(template, settings, settings.figure("girgis2021", "fig2"))
-        for settings in map(config.resolve, (raw, changed))
+        for settings in (config.resolve(one, files=[str(path)]) for one in (raw, changed))
     )
     assert "eps0 = 2, delta = 1e-8" in before
     assert "eps0 = 0.75, delta = 1e-7" in after
@@ -133,7 +134,7 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, roo
     for words in (
         *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "4000 rounds"),
         *("n = 1.1e4", "eps0 = 2", "delta = 1e-5", "d = 785", "L = 16", "D = 2", "mu = 0.01"),
-        *("trained on a large GPU and CPU.", "l2_hemisphere", *figure.settings["choices"]),
+        *("trained on a large GPU and CPU.", "l2_hemisphere", *figure.caption.choices),
     ):
         assert words in text
     assert document_of(text).astext()
@@ -145,12 +146,12 @@ def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
         root / "workflow/report/simulation.rst", {"caption": products.simulation_caption(shipped, figure)}
     )
     words = ("n = 1, 2, 3, 4, 5, 6, 7;", "sigma = 2.", "from 5e7 points each", "L = 14", "seed 0")
-    for part in (*words, "for these two data sets", *figure.settings["choices"]):
+    for part in (*words, "for these two data sets", *figure.caption.choices):
         assert part in text
     assert document_of(text).astext()
     pair = accountants.get("shuffled-gaussian-pair")
     assert pair.kind == "lower"
-    for said in (text, pair.note, *(one.settings["shows"] for one in shipped.of("bounds"))):
+    for said in (text, pair.note, *(one.caption.shows for one in shipped.of("bounds"))):
         assert "guarantee" not in said.replace("no guarantee", "")
 
 

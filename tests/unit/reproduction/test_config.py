@@ -12,6 +12,7 @@ from shuffledp.variables import VARIABLES
 
 BASE = """\
 paths: {results: results, figures: figures, readme: README.md}
+captions: {paper: {'fig1': {shows: What it shows.}}}
 styles:
   girgis2021-upper: {color: "#0072b2", line: solid}
   feldman2021-strong:
@@ -21,7 +22,6 @@ styles:
 bounds:
   paper:
     fig1:
-      shows: What it shows.
       delta: 1e-8
       curves: [girgis2021-upper, feldman2021-strong]
       undrawn: [girgis2021-lower]
@@ -97,6 +97,18 @@ def refusal(load):
     return message
 
 
+@pytest.fixture
+def refusal_over_shipped(root, tmp_path):
+    def message(text):
+        path = tmp_path / "1.yaml"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError) as caught:  # noqa: PT011  # the callers look at the message
+            config.load([root / "config/config.yaml", path])
+        return str(caught.value)
+
+    return message
+
+
 def varying(variable, **changes):
     """Return a raw configuration whose one panel varies ``variable``; a change of None drops the key."""
     raw = copy.deepcopy(yaml.safe_load(BASE))
@@ -151,9 +163,8 @@ def test_monte_carlo_is_that_of_the_paper(shipped):
     assert figure.panels[6].stem("r") == "r/koskela2022/fig5/n7/monte-carlo"
 
 
-def test_epsilon_of_monte_carlo_must_increase(root, refusal):
-    shipped = (root / "config/config.yaml").read_text(encoding="utf-8")
-    message = refusal(shipped, "simulation: {koskela2022: {fig5: {epsilon: {from: 1, to: 0.1}}}}")
+def test_epsilon_of_monte_carlo_must_increase(refusal_over_shipped):
+    message = refusal_over_shipped("simulation: {koskela2022: {fig5: {epsilon: {from: 1, to: 0.1}}}}")
     assert "epsilon.from must be less than epsilon.to, got 1 and 0.1" in message
     assert "1.yaml line 1" in message
 
@@ -214,7 +225,7 @@ def test_defaults_are_filled_in(load):
     fixed = {curve.panel: dict(curve.fixed) for curve in figure.curves}
     assert fixed["a"]["delta"] == 1e-8, "of the figure"
     assert fixed["b"]["delta"] == 1e-6, "the panel's own"
-    assert figure.settings["choices"] == []
+    assert figure.caption.choices == ()
     labels = {name: style["label"] for name, style in figure.settings["styles"].items()}
     assert labels["feldman2021-strong"] == "clones"
     assert labels["girgis2021-upper"].startswith("Theorem 1"), "of the registry"
@@ -504,7 +515,6 @@ QUANTITIES = """\
 quantities:
   paper:
     fig2:
-      shows: What it shows.
       panels:
         a:
           title: a title
@@ -513,7 +523,9 @@ quantities:
           fixed: {n: 10, participation: 1}
           curves: [fixed-window-dummies]
 """
-STYLED = BASE.replace("styles:\n", 'styles:\n  fixed-window-dummies: {color: "#000000", line: points}\n')
+STYLED = BASE.replace(
+    "styles:\n", 'styles:\n  fixed-window-dummies: {color: "#000000", line: points}\n'
+).replace("{'fig1': ", "{fig2: {shows: What it shows too.}, 'fig1': ")
 
 
 def test_quantities_resolve(load):
@@ -537,6 +549,118 @@ def test_mistakes_in_quantities_say_where(load, old, new, says):
     assert old in QUANTITIES
     with pytest.raises(ValueError, match=says):
         load(STYLED + QUANTITIES.replace(old, new))
+
+
+# Captions, in files of their own
+
+
+@pytest.fixture
+def captioned(tmp_path, load):
+    """Loads BASE, its captions being what the file of the paper holds."""
+    (tmp_path / "captions").mkdir()
+
+    def load_captioned(text, *layers):
+        (tmp_path / "captions/paper.yaml").write_text(text, encoding="utf-8")
+        return load(WITHOUT_CAPTIONS, *layers)
+
+    return load_captioned
+
+
+WITHOUT_CAPTIONS = edited("captions: {paper: {'fig1': {shows: What it shows.}}}\n", "")
+CAPTIONS = """\
+# of one paper
+fig1:
+  shows: >-
+    Two
+    lines.
+  choices:
+    - The first.
+    - 1e5 is the most.
+"""
+
+
+def test_captions_are_read_from_the_file_of_their_paper(captioned):
+    caption = captioned(CAPTIONS).figure("paper", "fig1").caption
+    assert caption == config.Caption("Two lines.", ("The first.", "1e5 is the most."))
+
+
+def test_a_layer_may_say_a_caption_anew(captioned):
+    layer = "captions: {paper: {fig1: {shows: Another.}}}"
+    caption = captioned(CAPTIONS, layer).figure("paper", "fig1").caption
+    assert caption == config.Caption("Another.", ("The first.", "1e5 is the most."))
+
+
+CAPTION_MISTAKES = {
+    "unknown figure": ("fig1:", "fgi1:", "unknown figure 'fgi1' of 'paper': did you mean 'fig1'?", "fgi1", 2),
+    "figure like no other": ("fig1:", "zzz:", "unknown figure 'zzz' of 'paper': known are fig1", "zzz", 2),
+    "misspelt key": ("  shows:", "  show:", "unknown key 'show': did you mean 'shows'?", "fig1.show", 3),
+    "no words": (
+        "  shows: >-\n    Two\n    lines.\n",
+        "",
+        "'shows' is a required property. The caption of one figure.",
+        "fig1",
+        2,
+    ),
+    "words that are none": (">-\n    Two\n    lines.", "3", "3 is not of type 'string'", "fig1.shows", 3),
+    "choices that are no list": (
+        "\n    - The first.\n    - 1e5 is the most.",
+        " none",
+        "'none' is not of type 'array'",
+        "fig1.choices",
+        6,
+    ),
+    "a choice that is none": ("The first.", "{a: b}", "is not of type 'string'", "fig1.choices.0", 7),
+}
+
+
+@pytest.mark.parametrize("mistake", CAPTION_MISTAKES.values(), ids=CAPTION_MISTAKES)
+def test_a_mistake_in_captions_is_named_with_its_key_file_and_line(tmp_path, captioned, mistake):
+    old, new, says, key, line = mistake
+    with pytest.raises(ValueError, match=re.escape(says)) as caught:
+        captioned(edited(old, new, CAPTIONS))
+    assert str(caught.value).startswith("configuration: ")
+    assert str(caught.value).endswith(
+        f"(at captions.paper.{key}, {tmp_path}/captions/paper.yaml line {line})"
+    )
+
+
+def test_a_figure_without_a_caption_says_where_to_write_it(tmp_path, load, captioned):
+    lacking = re.escape(
+        f"configuration: figure 'fig1' of 'paper' has no caption; say under 'fig1' in "
+        f"{tmp_path}/captions/paper.yaml what it shows "
+        f"(at bounds.paper.fig1, {tmp_path}/0.yaml line {line_of('fig1:', WITHOUT_CAPTIONS)})"
+    )
+    with pytest.raises(ValueError, match=lacking):
+        load(WITHOUT_CAPTIONS)
+    with pytest.raises(ValueError, match=lacking):
+        captioned("")
+    with pytest.raises(ValueError, match=r"say under 'fig1' in captions\.paper what"):
+        config.resolve(yaml.safe_load(WITHOUT_CAPTIONS))
+
+
+def test_captions_of_a_paper_without_figures_are_refused(refusal):
+    message = refusal(BASE, "captions: {papr: {fig1: {shows: Something.}}}")
+    assert "unknown paper 'papr': did you mean 'paper'? (at captions.papr, " in message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("fig1: [1", "line 1, column 9 is not valid YAML"),
+        ("- 1\n", "must hold keys and values, got list"),
+        (CAPTIONS + CAPTIONS, "key 'fig1' stands twice in one place of"),
+        ("fig1: {shows: a, shows: b}", "key 'shows' stands twice in one place of"),
+    ],
+)
+def test_a_file_that_can_hold_no_captions_is_named(captioned, text, says):
+    with pytest.raises(ValueError, match=says) as caught:
+        captioned(text)
+    assert "captions/paper.yaml" in str(caught.value)
+
+
+def test_every_file_of_captions_is_of_a_paper(root, shipped):
+    papers = {figure.paper for figure in shipped.declared}
+    assert {path.stem for path in (root / "config/captions").iterdir()} == papers
 
 
 # How much is computed, and where it goes
@@ -645,11 +769,12 @@ def test_more_clients_than_images_are_refused_before_anything_is_trained(root, c
 
 
 def test_a_study_may_not_have_trainings_without_end(root):
-    raw = yaml.safe_load((root / "config/config.yaml").read_text(encoding="utf-8"))
+    path = root / "config/config.yaml"
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     raw |= yaml.safe_load((root / "config/sweep.yaml").read_text(encoding="utf-8"))
     raw["sweep"]["grid"]["eps0"] = [1 + number / 1000 for number in range(1000)]
     with pytest.raises(ValueError, match="grid and seeds must make at most 100000 trainings"):
-        config.resolve(raw)
+        config.resolve(raw, files=[str(path)])
 
 
 @pytest.mark.parametrize("runs", ["1e7", "1e9"])
@@ -723,11 +848,9 @@ def test_page_of_keys_has_every_key_of_the_shipped_configuration(root):
         assert any(re.fullmatch(pattern, key) for pattern in patterns), key
 
 
-def test_two_figures_of_different_kinds_have_different_names(root, refusal):
-    shipped = (root / "config/config.yaml").read_text(encoding="utf-8")
-    settings = config.load([root / "config/config.yaml"])
-    (curve, *_), panel = settings.of("quantities")[0].curves, {"clients": [1]}
-    (known,) = settings.of("simulation")
+def test_two_figures_of_different_kinds_have_different_names(shipped, refusal_over_shipped):
+    (curve, *_), panel = shipped.of("quantities")[0].curves, {"clients": [1]}
+    (known,) = shipped.of("simulation")
     given = {**known.settings, "clients": panel["clients"]}
-    message = refusal(shipped, yaml.safe_dump({"simulation": {curve.paper: {curve.figure: given}}}))
+    message = refusal_over_shipped(yaml.safe_dump({"simulation": {curve.paper: {curve.figure: given}}}))
     assert f"figure {curve.figure!r} of {curve.paper!r} stands under quantities too" in message

@@ -45,8 +45,16 @@ _IMAGES = {"synthetic": 1_000_000, "cifar10": 50_000, "cifar10-jpeg": 50_000}
 
 
 @dataclass(frozen=True)
+class Caption:
+    """What a figure's caption says in words of its own: what is shown, and what was chosen."""
+
+    shows: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Drawn:
-    """What every figure has: where it goes, and the resolved settings that plot and caption are made from.
+    """What every figure has: where it goes, its caption, and the resolved settings that it is made from.
 
     A class of figures names its kind, which is also its section of the configuration, and the field of those
     parts that are drawn only once their experiment's runs are there.
@@ -58,6 +66,7 @@ class Drawn:
     paper: str
     name: str
     settings: Mapping[str, Any]
+    caption: Caption
 
     def with_runs(self, results: str) -> Drawn | None:
         """Return the figure with those of its parts whose runs are there; None if nothing is left to draw."""
@@ -341,19 +350,80 @@ def load(paths: Iterable[Path | str]) -> Settings:
     """
     names, merged = [str(path) for path in paths], {}
     for name in names:
-        try:
-            layer = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
-            layer = {} if layer is None else layer
-        except OSError as error:
-            raise ValueError(
-                f"configuration: {name} cannot be read ({error.strerror}); check the path"
-            ) from None
-        except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-            raise ValueError(f"configuration: {_invalid(name, error)}") from None
-        if not isinstance(layer, dict):
-            raise ValueError(f"configuration: {name} must hold keys and values, got {type(layer).__name__}")
-        merged = _overlay(merged, layer)
+        merged = _overlay(merged, _read(name))
     return resolve(merged, files=names)
+
+
+def _read(name: str) -> dict[str, Any]:
+    """Return what a file holds."""
+    try:
+        found = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"configuration: {name} cannot be read ({error.strerror}); check the path") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"configuration: {_invalid(name, error)}") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ValueError(f"configuration: {name} must hold keys and values, got {type(found).__name__}")
+    return found
+
+
+def _caption_files(paper: str, files: Sequence[str]) -> list[str]:
+    """Return where captions of a paper may stand beside the files of the configuration."""
+    folders = dict.fromkeys(Path(name).parent for name in files)
+    return [str(folder / "captions" / f"{paper}.yaml") for folder in folders]
+
+
+def _with_captions(data: dict[str, Any], files: Sequence[str]) -> dict[str, Any]:
+    """Return a configuration with the captions that stand in files of their own."""
+    found: dict[str, Any] = {}
+    sections = (data.get(figures.kind) for figures in Drawn.__subclasses__())
+    papers = dict.fromkeys(
+        str(paper) for section in sections if isinstance(section, dict) for paper in section
+    )
+    for paper in papers:
+        for name in _caption_files(paper, files):
+            if Path(name).exists():
+                _refuse_repeated(name)
+                found[paper] = _overlay(found.get(paper, {}), _read(name))
+    return {**data, "captions": _overlay(found, data.get("captions", {}))}
+
+
+def _caption(captions: Mapping[str, Any], at: Sequence[str], files: Sequence[str]) -> Caption:
+    """Return the caption of the figure at a place."""
+    _, paper, name = at
+    of_paper = captions.get(paper, {})
+    if name not in of_paper:
+        wanted = _caption_files(paper, files)[:1]
+        place = f"{wanted[0]}" if wanted else f"captions.{paper}"
+        raise ValueError(
+            f"configuration: figure {name!r} of {paper!r} has no caption; say under {name!r} in {place} what "
+            f"it shows (at {_where(at, files)})"
+        )
+    return Caption(of_paper[name]["shows"], tuple(of_paper[name].get("choices", ())))
+
+
+def _check_captions(
+    captions: Mapping[str, Any], declared: Iterable[tuple[str, str]], files: Sequence[str]
+) -> None:
+    """Refuse captions of figures that are not there."""
+    by_paper: dict[str, list[str]] = {}
+    for paper, name in declared:
+        by_paper.setdefault(paper, []).append(name)
+    for paper, by_name in captions.items():
+        if paper not in by_paper:
+            hint = _hint(paper, list(by_paper))
+            raise ValueError(
+                f"configuration: unknown paper {paper!r}: {hint} (at {_where(['captions', paper], files)})"
+            )
+        for name in by_name:
+            if name not in by_paper[paper]:
+                hint = _hint(name, by_paper[paper])
+                raise ValueError(
+                    f"configuration: unknown figure {name!r} of {paper!r}: {hint} "
+                    f"(at {_where(['captions', paper, name], files)})"
+                )
 
 
 def _invalid(name: str, error: Exception) -> str:
@@ -401,6 +471,12 @@ def _repeated(name: str) -> str | None:
     return None
 
 
+def _refuse_repeated(name: str) -> None:
+    twice = _repeated(name)
+    if twice:
+        raise ValueError(f"configuration: {twice}")
+
+
 def _overlay(base: Any, layer: Any) -> Any:
     if not (isinstance(base, Mapping) and isinstance(layer, Mapping)):
         return layer
@@ -424,9 +500,8 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
     """
     data = _with_numbers(copy.deepcopy(dict(raw)))
     for name in files:
-        twice = _repeated(name)
-        if twice:
-            raise ValueError(f"configuration: {twice}")
+        _refuse_repeated(name)
+    data = _with_captions(data, files)
     fault = _not_finite(data, []) or _first_fault(data) or _wrong_path(data["paths"])
     if fault:
         path, message = fault
@@ -446,7 +521,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
     root = training.get("data", {}).get("root")
     styles = data["styles"]
     # The order is that of messages, and of the figures on their page.
-    resolvers: dict[str, Callable[[str, str, dict[str, Any]], Drawn]] = {
+    resolvers: dict[str, Callable[[str, str, dict[str, Any], Caption], Drawn]] = {
         Figure.kind: lambda *of: _figure(*of, styles, randomizers, files),
         QuantityFigure.kind: lambda *of: _quantities(*of, styles, files),
         AccuracyFigure.kind: lambda *of: _accuracy(*of, styles, experiments, files),
@@ -454,6 +529,8 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         SimulationFigure.kind: lambda *of: _simulation(*of, files),
         Progress.kind: lambda *of: _progress(*of, experiments, files),
     }
+    named_figures = [(paper, name) for kind in resolvers for paper, name, _ in figures_of(kind)]
+    _check_captions(data["captions"], named_figures, files)
     declared: dict[tuple[str, str], Drawn] = {}
     for kind, resolver in resolvers.items():
         for paper, name, figure in figures_of(kind):
@@ -462,7 +539,8 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
                     f"configuration: figure {name!r} of {paper!r} stands under {declared[paper, name].kind} "
                     f"too; give one of them another name (at {_where([kind, paper, name], files)})"
                 )
-            declared[paper, name] = resolver(paper, name, figure)
+            caption = _caption(data["captions"], [kind, paper, name], files)
+            declared[paper, name] = resolver(paper, name, figure, caption)
     return Settings(
         **data["paths"],
         declared=tuple(declared.values()),
@@ -507,11 +585,15 @@ def _first_fault(data: dict[str, Any]) -> tuple[list[str], str] | None:
     if fault.validator == "additionalProperties":
         known = list(fault.schema["properties"])
         unknown = next(key for key in fault.instance if key not in known)
-        close = difflib.get_close_matches(str(unknown), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-        return [*path, str(unknown)], f"unknown key {unknown!r}: {hint}"
+        return [*path, str(unknown)], f"unknown key {unknown!r}: {_hint(unknown, known)}"
     meaning = fault.schema.get("description", "") if isinstance(fault.schema, Mapping) else ""
     return path, fault.message + (f". {meaning}" if meaning else "")
+
+
+def _hint(unknown: object, known: Sequence[str]) -> str:
+    """Say what was meant, or what there is."""
+    close = difflib.get_close_matches(str(unknown), known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
 
 
 def _wrong_path(paths: Mapping[str, str]) -> tuple[list[str], str] | None:
@@ -530,9 +612,12 @@ def _wrong_path(paths: Mapping[str, str]) -> tuple[list[str], str] | None:
 def _where(path: Sequence[str], files: Sequence[str]) -> str:
     """Return the key and, as far as a file has it, the file and line; what overrides comes first."""
     dotted = ".".join(path) or "top level"
+    places = [(name, 0) for name in reversed(files)]
+    if len(path) > 2 and path[0] == "captions":  # figures stand at the top of a paper's file
+        places += [(name, 2) for name in reversed(_caption_files(path[1], files))]
     for depth in range(len(path), 0, -1):
-        for name in reversed(files):
-            line = _line(path[:depth], name)
+        for name, above in places:
+            line = _line(path[above:depth], name)
             if line:
                 return f"{dotted}, {name} line {line}"
     return dotted
@@ -562,7 +647,7 @@ def _line(path: Sequence[str], name: str) -> int | None:
 @functools.cache
 def _composed(text: str) -> yaml.Node | None:
     """The nodes of a YAML file, which know their lines."""
-    return yaml.compose(text)
+    return yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def _experiment(
@@ -678,12 +763,12 @@ def _accuracy(
     paper: str,
     name: str,
     figure: dict[str, Any],
+    caption: Caption,
     styles: dict[str, Any],
     experiments: Sequence[Experiment],
     files: Sequence[str],
 ) -> AccuracyFigure:
     at = ["accuracy", paper, name]
-    figure.setdefault("choices", [])
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
     private = {entry.name: entry for entry in experiments if accounting(entry)}
@@ -702,40 +787,51 @@ def _accuracy(
         for accountant in figure["curves"]:
             _check_system(accountant, experiment, where)
         panels.append(Utility(paper, name, label, experiment, tuple(figure["curves"])))
-    return AccuracyFigure(paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, tuple(panels))
+    return AccuracyFigure(
+        paper, name, {**figure, "styles": _looks(figure["curves"], styles)}, caption, tuple(panels)
+    )
 
 
 def _convergence(
-    paper: str, name: str, figure: dict[str, Any], experiments: Sequence[Experiment], files: Sequence[str]
+    paper: str,
+    name: str,
+    figure: dict[str, Any],
+    caption: Caption,
+    experiments: Sequence[Experiment],
+    files: Sequence[str],
 ) -> Convergence:
     fitting = {
         entry.name: entry for entry in experiments if entry.schedule == THEOREM3 and entry.delta is not None
     }
-    figure.setdefault("choices", [])
     if figure["experiment"] not in fitting:
         raise ValueError(
             f"configuration: experiment must be one with schedule {THEOREM3!r} and a delta "
             f"({', '.join(fitting)}), got {figure['experiment']!r} "
             f"(at {_where(['convergence', paper, name, 'experiment'], files)})"
         )
-    return Convergence(paper, name, figure, fitting[figure["experiment"]])
+    return Convergence(paper, name, figure, caption, fitting[figure["experiment"]])
 
 
-def _simulation(paper: str, name: str, figure: dict[str, Any], files: Sequence[str]) -> SimulationFigure:
-    figure.setdefault("choices", [])
+def _simulation(
+    paper: str, name: str, figure: dict[str, Any], caption: Caption, files: Sequence[str]
+) -> SimulationFigure:
     _, eps = _points(
         {"variable": "epsilon", **figure["epsilon"]}, ["simulation", paper, name], files, "epsilon"
     )
     keys = {"sigma": float, "points": int, "half_width": float, "seed": int}
     setting = {key: read(figure[key]) for key, read in keys.items()}
     panels = [Simulation(paper, name, int(n), eps=eps, **setting) for n in figure["clients"]]
-    return SimulationFigure(paper, name, figure, tuple(panels))
+    return SimulationFigure(paper, name, figure, caption, tuple(panels))
 
 
 def _progress(
-    paper: str, name: str, figure: dict[str, Any], experiments: Sequence[Experiment], files: Sequence[str]
+    paper: str,
+    name: str,
+    figure: dict[str, Any],
+    caption: Caption,
+    experiments: Sequence[Experiment],
+    files: Sequence[str],
 ) -> Progress:
-    figure.setdefault("choices", [])
     known = {entry.name: entry for entry in experiments}
     lines = []
     for label, panel in figure["panels"].items():
@@ -748,7 +844,7 @@ def _progress(
                 )
             look = {key: line[key] for key in ("color", "line", "label")}
             lines.append(Line(label, look, known[line["experiment"]]))
-    return Progress(paper, name, figure, tuple(lines))
+    return Progress(paper, name, figure, caption, tuple(lines))
 
 
 def _looks(
@@ -784,13 +880,13 @@ def _figure(
     paper: str,
     name: str,
     figure: dict[str, Any],
+    caption: Caption,
     styles: dict[str, Any],
     randomizers: Mapping[str, dict[str, Any]],
     files: Sequence[str],
 ) -> Figure:
     at = ["bounds", paper, name]
     undrawn = figure.setdefault("undrawn", [])
-    figure.setdefault("choices", [])
     ratio, relative = figure.setdefault("ratio", None), figure.setdefault("relative", None)
     if ratio and relative:
         raise ValueError(
@@ -860,14 +956,18 @@ def _figure(
             )
     names = list(dict.fromkeys(curve.accountant for curve in curves if curve.drawn))
     settings = {**figure, "curves": names, "styles": _looks(names, styles, randomizers)}
-    return Figure(paper, name, settings, tuple(curves))
+    return Figure(paper, name, settings, caption, tuple(curves))
 
 
 def _quantities(
-    paper: str, name: str, figure: dict[str, Any], styles: dict[str, Any], files: Sequence[str]
+    paper: str,
+    name: str,
+    figure: dict[str, Any],
+    caption: Caption,
+    styles: dict[str, Any],
+    files: Sequence[str],
 ) -> QuantityFigure:
     at = ["quantities", paper, name]
-    figure.setdefault("choices", [])
     curves: list[QuantityCurve] = []
     for label, panel in figure["panels"].items():
         here = [*at, "panels", label]
@@ -901,7 +1001,7 @@ def _quantities(
         quantity: {"label": quantities.get(quantity).label, **styles[quantity]}
         for quantity in dict.fromkeys(curve.quantity for curve in curves)
     }
-    return QuantityFigure(paper, name, {**figure, "styles": looks}, tuple(curves))
+    return QuantityFigure(paper, name, {**figure, "styles": looks}, caption, tuple(curves))
 
 
 def _points(

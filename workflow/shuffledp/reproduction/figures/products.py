@@ -13,6 +13,7 @@ from shuffledp.records import files
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction.config import (
     AccuracyFigure,
+    Caption,
     Convergence,
     Drawn,
     Figure,
@@ -47,8 +48,8 @@ def _about(figure: Drawn) -> dict[str, Any]:
     return {
         "paper": figure.paper,
         "figure": figure.name,
-        "shows": figure.settings["shows"],
-        "choices": figure.settings["choices"],
+        "shows": figure.caption.shows,
+        "choices": list(figure.caption.choices),
     }
 
 
@@ -380,7 +381,8 @@ def simulation_caption(settings: Settings, figure: SimulationFigure) -> dict[str
 
 
 def _frontier(sweep: Sweep) -> Drawn:
-    return Drawn(FOLDER, "frontier", sweep.settings)
+    own = sweep.settings
+    return Drawn(FOLDER, "frontier", own, Caption(own["shows"], tuple(own["choices"])))
 
 
 def frontier(settings: Settings, sweep: Sweep) -> Product:
