@@ -23,7 +23,7 @@ model, optimizer, loader = engine.make_private(
 )
 generator = torch.Generator().manual_seed(2)
 optimizer = LocallyRandomizedOptimizer(
-    optimizer, randomizer="l2_privunit", eps0=2.0, clients=clients, generator=generator
+    optimizer, loader, randomizer="l2_privunit", eps0=2.0, generator=generator
 )
 for _ in range(5):
     for some_x, some_y in loader:

@@ -34,9 +34,9 @@ def made(*, randomizer="l2_privunit", eps0=1.5, sample_count=CLIENTS, radius=1.0
     if wrap:
         optimizer = LocallyRandomizedOptimizer(
             optimizer,
+            loader,
             randomizer=randomizer,
             eps0=eps0,
-            clients=sample_count,
             generator=torch.Generator().manual_seed(seed + 1),
         )
     return engine, model, optimizer, loader
@@ -157,7 +157,10 @@ def test_several_passes_in_a_step_are_refused():
     [
         ({"randomizer": "gaussian"}, "randomizer must be one of linf_coordinate, "),
         ({"eps0": 0}, "eps0 must be a finite number > 0, got 0"),
-        ({"clients": 0}, "clients must be a whole number >= 1, got 0"),
+        (
+            {"data_loader": torch.utils.data.DataLoader([1, 2])},
+            "data_loader must be one of make_private with poisson_sampling, got one with BatchSampler; how",
+        ),
         (
             {"optimizer": None},
             "optimizer must be one of make_private with noise_multiplier=0.0, got NoneType",
@@ -165,10 +168,16 @@ def test_several_passes_in_a_step_are_refused():
     ],
 )
 def test_bad_input_is_refused_in_one_line(changed, message):
-    _, _, optimizer, _ = made(wrap=False)
-    given = {"optimizer": optimizer, "randomizer": "l2_privunit", "eps0": 1.0, "clients": 5, **changed}
+    _, _, optimizer, loader = made(wrap=False)
+    given = {
+        "optimizer": optimizer,
+        "data_loader": loader,
+        "randomizer": "l2_privunit",
+        "eps0": 1.0,
+        **changed,
+    }
     with pytest.raises(ValueError, match=f"^{message}") as caught:
-        LocallyRandomizedOptimizer(given.pop("optimizer"), **given)
+        LocallyRandomizedOptimizer(**given)
     assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match=r"^sample_rate must lie in \(0, 1\], got 0"):
         ShuffleAccountant().randomized_step(clients=5, sample_rate=0, eps0=1.0)

@@ -8,7 +8,7 @@ Opacus's Poisson sampling each of n samples is in a batch with one probability, 
 >>> model, optimizer, loader = engine.make_private(
 ...     module=model, optimizer=optimizer, data_loader=loader, noise_multiplier=0.0, max_grad_norm=1.0
 ... )
->>> optimizer = LocallyRandomizedOptimizer(optimizer, randomizer="l2_privunit", eps0=2.0, clients=60_000)
+>>> optimizer = LocallyRandomizedOptimizer(optimizer, loader, randomizer="l2_privunit", eps0=2.0)
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ need("opacus", "torch", extra="opacus")
 import torch  # noqa: E402
 from opacus.accountants import IAccountant, register_accountant  # noqa: E402
 from opacus.optimizers import DPOptimizer  # noqa: E402
+from opacus.utils.uniform_sampler import UniformWithReplacementSampler  # noqa: E402
+from torch.utils.data import DataLoader  # noqa: E402
 
 MECHANISM = "shuffle"
 
@@ -38,22 +40,24 @@ class LocallyRandomizedOptimizer(DPOptimizer):
     Args:
         optimizer: what ``PrivacyEngine.make_private`` returns, with noise_multiplier 0 and flat clipping; its
             max_grad_norm is the radius of the randomiser's ball, in the randomiser's norm.
+        data_loader: what ``make_private`` returns with it; the samples of its data set are the clients. It
+            must draw them by Poisson sampling, which is what is accounted for.
         randomizer: one of ``randomizers.registry.PURE``.
         eps0: local privacy parameter, > 0 (nats).
-        clients: number of samples n of the data set.
         generator: source of the randomiser's draws; one that is seeded by the system if None.
 
     Raises:
-        ValueError: an argument is out of range, or the optimiser adds noise of its own.
+        ValueError: an argument is out of range, the optimiser adds noise of its own, or the loader draws its
+            batches in another way.
     """
 
     def __init__(
         self,
         optimizer: DPOptimizer,
+        data_loader: DataLoader,
         *,
         randomizer: str,
         eps0: float,
-        clients: int,
         generator: torch.Generator | None = None,
     ) -> None:
         if not isinstance(optimizer, DPOptimizer) or optimizer.noise_multiplier != 0:
@@ -61,6 +65,12 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             raise ValueError(
                 f"optimizer must be one of make_private with noise_multiplier=0.0, got "
                 f"{type(optimizer).__name__} with noise_multiplier={noise!r}; the randomiser brings the noise"
+            )
+        sampler = getattr(data_loader, "batch_sampler", None)
+        if not isinstance(sampler, UniformWithReplacementSampler):
+            raise ValueError(
+                "data_loader must be one of make_private with poisson_sampling, got one with "
+                f"{type(sampler).__name__}; how others draw is not accounted for"
             )
         super().__init__(
             optimizer.original_optimizer,
@@ -73,7 +83,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             self.attach_step_hook(optimizer.step_hook)
         checks.choice("randomizer", randomizer, registry.PURE)
         dimension = sum(one.numel() for one in self.params)
-        self.clients, self.eps0 = checks.count("clients", clients), checks.positive("eps0", eps0)
+        self.clients, self.eps0 = len(data_loader.dataset), checks.positive("eps0", eps0)
         self.randomizer = registry.create(
             randomizer, dimension=dimension, radius=self.max_grad_norm, eps0=self.eps0
         )
