@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all train resume test test-slow test-slurm test-crash lint docs bench report clean
+.PHONY: help figures all train resume test test-slow test-slurm test-crash lint bench report clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -26,9 +26,9 @@ $(BIN)/python:
 $(VENV)/.with-figures: EXTRAS := figures,workflow
 $(VENV)/.with-train: EXTRAS := figures,workflow,training,scattering
 $(VENV)/.with-slurm: EXTRAS := figures,workflow,lint,test,training,scattering,cluster
-$(VENV)/.with-lint: EXTRAS := figures,workflow,lint
-$(VENV)/.with-docs: EXTRAS := docs,figures,interop
-$(VENV)/.with-test: EXTRAS := docs,figures,workflow,lint,test,training,scattering
+# types are checked against those of torch, which must be there
+$(VENV)/.with-lint: EXTRAS := figures,workflow,lint,training
+$(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training,scattering
 $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
@@ -59,15 +59,13 @@ test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brou
 test-crash: $(VENV)/.with-test ## Kill the smoke run 20 times at random moments, and compare with an undisturbed one (half an hour)
 	SHUFFLEDP_TEST_CRASH=1 $(BIN)/python -m pytest tests/workflow/test_crash.py
 
-lint: $(VENV)/.with-lint ## Check style: ruff, snakefmt, snakemake --lint
+lint: $(VENV)/.with-lint ## Check style, types and layers: ruff, snakefmt, mypy, import-linter, snakemake --lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/mypy
 	$(BIN)/snakemake --lint
-
-docs: $(VENV)/.with-docs ## Make the documentation site, build/docs/index.html (no network is needed to make or to read it)
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
 
 bench: $(VENV)/.with-figures ## Time the accountants, and training if torch is there, into results/benchmarks/ (two minutes)
 	$(BIN)/snakemake --cores 1 $(TIMING:benchmark_%=results/benchmarks/%.csv) --forcerun $(TIMING)
@@ -80,5 +78,5 @@ report: $(VENV)/.with-figures ## One HTML file, report.html: figures, ledger, br
 	@echo "report.html is written."
 
 clean: ## Remove the environment, logs and caches; tracked results and figures stay
-	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache .hypothesis build dist report.html
+	rm -rf $(VENV) .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist report.html
 	rm -rf results/logs results/benchmarks results/smoke figures/smoke workflow/shuffledp.egg-info

@@ -133,6 +133,12 @@ def test_the_package_alone_brings_what_its_code_imports_and_no_more(root, extras
     assert {"numpy", "scipy"} <= base <= {canonicalize_name(name) for name in imported}
 
 
+def test_the_package_ships_its_types(root, project):
+    assert (root / "workflow/shuffledp/py.typed").read_bytes() == b""
+    assert "py.typed" in project["tool"]["setuptools"]["package-data"]["shuffledp"]
+    assert project["tool"]["mypy"]["strict"] is True
+
+
 def test_readme_says_what_the_package_alone_brings(readme, extras):
     (said,) = re.findall(r"brings the accountants alone \((.*?);", readme, re.DOTALL)
     named = {canonicalize_name(name) for name in re.split(r",\s+|\s+and\s+", said)}
@@ -257,6 +263,14 @@ def test_readme_links_lead_somewhere(root, readme):
     assert len(links) > 3
     for link in links:
         assert "://" in link or (root / link).exists(), link
+    headings = {
+        re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
+        for line in readme.split("\n")
+        if line.startswith("#")
+    }
+    anchors = re.findall(r"\]\(#([^)]+)\)", readme)
+    assert anchors
+    assert set(anchors) <= headings
 
 
 def test_readme_names_functions_that_exist(readme):

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 from numbers import Real
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Choice = TypeVar("Choice", bound=str)
 
 
 def _number(name: str, value: object) -> float:
@@ -22,7 +26,7 @@ def _number(name: str, value: object) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]  # Real promises no order
 
 
 def _range(at_least: float) -> str:
@@ -133,8 +137,9 @@ def like_input(result: FloatArray) -> float | FloatArray:
     return float(result) if np.ndim(result) == 0 else result
 
 
-def choice(name: str, value: object, accepted: tuple[str, ...]) -> str:
-    """Return ``value`` if it is one of ``accepted``."""
-    if value not in accepted:
-        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
-    return str(value)
+def choice(name: str, value: object, accepted: tuple[Choice, ...]) -> Choice:
+    """Return the one of ``accepted`` that ``value`` is."""
+    for one in accepted:
+        if value == one:
+            return one
+    raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")

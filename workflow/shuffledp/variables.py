@@ -131,6 +131,11 @@ class Variable:
         return self.range.whole
 
     @property
+    def most(self) -> float:
+        """The largest value that is accounted for, inf if there is none."""
+        return min(self.range.most, self.limit.most if self.limit else math.inf)
+
+    @property
     def tex(self) -> str:
         """What stands for it in a formula, in TeX."""
         return self.symbol or rf"\mathrm{{{self.words}}}"

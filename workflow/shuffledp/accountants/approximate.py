@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -112,17 +113,16 @@ _with_failure("shuffle", "Theorem 5.1 (A.7)", balle2020.shuffling, {}, "n")
 
 # --- clones
 
-_CLONES = {
-    "kind": "upper",
-    "label": "clones, numerical",
-    "needs": ("(eps0, delta0)-LDP",),
-    "note": _TOLD,
-    "mechanism": MECHANISM,
-}
-_IN_WINDOWS = {
-    "citation": "feldman2022, doroshenko2022, this project",
-    "theorem": "that of eps0-LDP reports, and what separates these from them (theory page)",
-}
+_register_clones = functools.partial(
+    register,
+    citation="feldman2022, doroshenko2022, this project",
+    theorem="that of eps0-LDP reports, and what separates these from them (theory page)",
+    kind="upper",
+    label="clones, numerical",
+    needs=("(eps0, delta0)-LDP",),
+    note=_TOLD,
+    mechanism=MECHANISM,
+)
 
 
 def _smaller(one: Columns, other: Columns) -> Columns:
@@ -153,47 +153,42 @@ def _window(
     )
 
 
-@register(name="fixed-window-clones-approximate", protocol="fixed-window", **_IN_WINDOWS, **_CLONES)
+@_register_clones(name="fixed-window-clones-approximate", protocol="fixed-window")
 def _fixed(
     *, slots: int, participation: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
 ) -> Columns:
     return _window(slots, eps0, delta0, rounds, delta, participation)
 
 
-@register(name="sliding-window-clones-approximate", protocol="sliding-window", **_IN_WINDOWS, **_CLONES)
+@_register_clones(name="sliding-window-clones-approximate", protocol="sliding-window")
 def _sliding(*, slots: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
     return _window(slots, eps0, delta0, rounds, delta)
 
 
-@register(name="averaged-window-clones-approximate", protocol="averaged-window", **_IN_WINDOWS, **_CLONES)
+@_register_clones(name="averaged-window-clones-approximate", protocol="averaged-window")
 def _averaged(*, n: int, slots: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
     return _window(n, eps0, delta0, rounds, delta)
 
 
-@register(
-    name="shuffle-clones-approximate",
-    protocol="shuffle",
-    **_IN_WINDOWS,
-    **_CLONES,
-)
+@_register_clones(name="shuffle-clones-approximate", protocol="shuffle")
 def _shuffle(*, n: int, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
     return _window(n, eps0, delta0, rounds, delta)
 
 
 # --- shuffled check-in
 
-_CHECK_IN = {"protocol": "shuffled-check-in", "mechanism": MECHANISM}
-_BY_CLONES = {"needs": ("(eps0, delta0)-LDP",), **_CHECK_IN}
+_register_check_in = functools.partial(
+    register, needs=("(eps0, delta0)-LDP",), protocol="shuffled-check-in", mechanism=MECHANISM
+)
 
 
-@register(
+@_register_check_in(
     name="check-in-pld-approximate",
     citation="feldman2022, koskela2022, liew2022, doroshenko2022, this project",
     theorem="that of eps0-LDP reports, and what separates these from them (theory page)",
     kind="upper",
     label="check-in, numerical",
     note=_TOLD,
-    **_BY_CLONES,
 )
 def _pld(*, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
     return check_in_columns(n, rate, eps0, delta0, rounds, delta)
@@ -237,39 +232,35 @@ def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:
     return compute
 
 
-register(
+_register_check_in(
     name="liew2022-shuffling-conversion",
     citation="feldman2022, wang2019, liew2022, girgis2021",
     theorem="Table 1 of liew2022: clones, Renyi, Theorem 9 of wang2019; Lemma 1",
     kind="upper",
     label="check-in, shuffling conversion",
     note="Renyi DP of the shuffle, subsampled by wang2019, mixed over check-ins.",
-    **_BY_CLONES,
 )(_converted(liew2022_conversions.ShufflingConversion))
 
-register(
+_register_check_in(
     name="liew2022-subsampling-conversion",
     citation="feldman2022, koskela2022, liew2022, girgis2021",
     theorem="Table 1 of liew2022: clones, subsampled, Renyi; Lemma 1",
     kind="upper",
     label="check-in, subsampled shuffling conversion",
     note="Profiles of the shuffle, subsampled and mixed over check-ins, then Renyi DP.",
-    **_BY_CLONES,
 )(_converted(liew2022_conversions.SubsamplingConversion))
 
 
-@register(
+@_register_check_in(
     name="liew2022-baseline-approximate",
     citation="liew2022, ullman2017, kairouz2015",
     theorem="appendix D of liew2022; Theorem 3.4 of kairouz2015",
     kind="upper",
     label="check-in, strong composition",
-    needs=("(eps0, delta0)-LDP",),
     note=(
         "A round counts as one with the most reports that occur but for a part of delta, without "
         "amplification by shuffling; the split of delta is the best of six, and reported."
     ),
-    **_CHECK_IN,
 )
 def _baseline(
     *, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float

@@ -28,8 +28,8 @@ from shuffledp.accountants.registry import Accountant
 from shuffledp.profiles import named_randomizers
 from shuffledp.variables import VARIABLES
 
-_LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].limit.most))
-_LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].limit.most))
+_LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].most))
+_LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].most))
 
 
 def of_randomizer(randomizer: str, given: Mapping[str, Any]) -> tuple[Accountant, dict[str, Any]]:
@@ -61,12 +61,12 @@ def _asked(
     Raises:
         ValueError: neither an accountant nor a randomiser is named, or both are.
     """
-    if (accountant is None) == (randomizer is None):
-        given = "neither" if accountant is None else "both"
-        raise ValueError(f"name one of accountant and randomizer, got {given}")
-    if randomizer is None:
+    if accountant is not None and randomizer is None:
         return registry.get(accountant), setting
-    return of_randomizer(randomizer, setting)
+    if randomizer is not None and accountant is None:
+        return of_randomizer(randomizer, setting)
+    given = "neither" if accountant is None else "both"
+    raise ValueError(f"name one of accountant and randomizer, got {given}")
 
 
 def delta_at(

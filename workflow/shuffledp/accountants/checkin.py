@@ -28,10 +28,10 @@ SYSTEM = systems.enter(
         lambda setting: setting["eps0"],
     )
 )
-_OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
+_register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)
 
 
-@register(
+@_register(
     name="liew2022-upper",
     citation="liew2022, girgis2021",
     theorem="Theorem 1 of girgis2021, mixed over check-ins; Lemma 1",
@@ -39,14 +39,13 @@ _OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
     label="check-in, Renyi",
     needs=("eps0-LDP", "discrete"),
     note="The mixture that Theorem 2 of liew2022 bounds, evaluated, with the sampling rate k/n of k reports.",
-    **_OF_THIS,
 )
 def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_upper, n=n, rate=rate, eps0=eps0)
     return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
-@register(
+@_register(
     name="liew2022-printed",
     citation="liew2022, girgis2021",
     theorem="Theorem 2 (equation 18) as printed; Lemma 1 of girgis2021",
@@ -54,14 +53,13 @@ def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
     label="check-in, Renyi, as printed",
     needs=("eps0-LDP", "discrete"),
     note="Keeps the sampling rate fixed whatever the number of reports, for which the proof has no ground.",
-    **_OF_THIS,
 )
 def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_printed, n=n, rate=rate, eps0=eps0)
     return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
-@register(
+@_register(
     name="liew2022-lower",
     citation="liew2022, girgis2021",
     theorem="Theorem 3 of liew2022, moments themselves; Lemma 1",
@@ -73,14 +71,13 @@ def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: flo
         "A lower bound on what accounting by Renyi DP (at whole orders, by Lemma 1) can report, "
         "not on epsilon itself."
     ),
-    **_OF_THIS,
 )
 def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_lower, n=n, rate=rate, eps0=eps0)
     return via_rdp.columns(rdp, rounds=rounds, delta=delta, bound="lower")
 
 
-@register(
+@_register(
     name="liew2022-baseline",
     citation="liew2022, ullman2017, kairouz2015",
     theorem="appendix D of liew2022; Theorem 3.4 of kairouz2015",
@@ -91,7 +88,6 @@ def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
         "A round counts as one with the most reports that occur but for a part of delta, without "
         "amplification by shuffling; the split of delta is the best of six, and reported."
     ),
-    **_OF_THIS,
 )
 def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return baseline(n, rate, eps0, 0.0, rounds, delta)
@@ -121,7 +117,7 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     return {"epsilon": table[:, 0], "failure_delta": table[:, 1], "most_reports": table[:, 2]}
 
 
-@register(
+@_register(
     name="check-in-joint-pld",
     citation="feldman2022, liew2022, doroshenko2022, this project",
     theorem="clones and sampling together, mixed over check-ins, for every randomiser (theory page)",
@@ -129,7 +125,6 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
     label="check-in, clones and sampling together, numerical",
     needs=("eps0-LDP",),
     note="The dominating pair in which a client who does not check in counts as one who is there and silent.",
-    **_OF_THIS,
 )
 def _joint(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return joint_columns(n, rate, eps0, rounds, delta)
@@ -149,7 +144,7 @@ def joint_columns(
     )
 
 
-@register(
+@_register(
     name="check-in-pld",
     citation="feldman2022, koskela2022, liew2022, doroshenko2022",
     theorem="Theorem 3.1 of feldman2022, for every randomiser; Lemma 7 of koskela2022, mixed over check-ins",
@@ -157,13 +152,12 @@ def joint_columns(
     label="check-in, numerical",
     needs=("eps0-LDP",),
     note="The dominating pair of k shuffled reports of n, mixed over k, which is public.",
-    **_OF_THIS,
 )
 def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return by_clones(n, rate, eps0, rounds, delta, "feldman2022")
 
 
-@register(
+@_register(
     name="check-in-pld-feldman2021",
     citation="feldman2021, koskela2022, liew2022, doroshenko2022",
     theorem="Theorem 3.1 of feldman2021, Lemma 7 of koskela2022, mixed over check-ins",
@@ -172,7 +166,6 @@ def _pld(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) 
     needs=("eps0-LDP",),
     variant_of="check-in-pld",
     note="As check-in-pld, with the fewer clones of the earlier analysis; for comparison with the papers.",
-    **_OF_THIS,
 )
 def _pld_feldman2021(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return by_clones(n, rate, eps0, rounds, delta, "feldman2021")
@@ -208,20 +201,19 @@ def _lower_columns(
     return via_pld.columns(found, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
-_LOWER = {
-    "kind": "lower",
-    "needs": ("eps0-LDP", "discrete"),
-    "note": "Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
-    **_OF_THIS,
-}
+_register_lower = functools.partial(
+    _register,
+    kind="lower",
+    needs=("eps0-LDP", "discrete"),
+    note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+)
 
 
-@register(
+@_register_lower(
     name="check-in-krr3-lower",
     citation="liew2022, this project",
     theorem="three-symbol randomised response, mixed over check-ins",
     label="check-in, three-symbol randomised response, lower bound",
-    **_LOWER,
 )
 def _krr3(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return _lower_columns(
@@ -229,12 +221,11 @@ def _krr3(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float)
     )
 
 
-@register(
+@_register_lower(
     name="check-in-rr2-lower",
     citation="liew2022, girgis2021",
     theorem="two-symbol randomised response, mixed over check-ins",
     label="check-in, two-symbol randomised response, lower bound",
-    **_LOWER,
 )
 def _rr2(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return _lower_columns(liew2022.check_in_two_symbols_outcomes, n, rate, eps0, rounds, delta)

@@ -6,6 +6,7 @@ rounds best is taken; a fixed one, as liew2022 has it, ends where n delta0 has u
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -37,15 +38,12 @@ SYSTEM = systems.enter(
         lambda setting: math.inf,
     )
 )
-_OF_THIS = {
-    "needs": ("Gaussian noise",),
-    "kind": "upper",
-    "protocol": SYSTEM.protocol,
-    "mechanism": SYSTEM.mechanism,
-}
+_register = functools.partial(
+    register, needs=("Gaussian noise",), kind="upper", protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism
+)
 
 
-@register(
+@_register(
     name="check-in-gaussian-pld",
     citation="feldman2022, balle2018analytic, koskela2022, liew2022, doroshenko2022, this project",
     theorem="that of check-in-pld, and a probability of disclosure",
@@ -55,7 +53,6 @@ _OF_THIS = {
         "three, reported; a part of delta pays for what exceeds it. Where that eps0 is large, the bound "
         "without a shuffler may be the smaller one: both hold."
     ),
-    **_OF_THIS,
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     found = {name: np.full(rounds.shape, np.inf) for name in ("epsilon", "local_eps0", "local_delta0")}
@@ -100,13 +97,12 @@ def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, floa
     return found(low if excess(low) <= 0 else float(optimize.brentq(excess, low, high, xtol=1e-9)))
 
 
-@register(
+@_register(
     name="check-in-gaussian-unshuffled",
     citation="balle2018analytic, this project",
     theorem="Theorem 8, mixed over the reports of a client",
     label="check-in of Gaussian reports, no shuffler",
     note="Who takes part is known and every report is seen: exact for that, without what shuffling hides.",
-    **_OF_THIS,
 )
 def _unshuffled(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     nats = via_pld.needed_nats(rounds, delta, step=1.0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp import numerics
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import kairouz2015
@@ -23,8 +24,8 @@ from shuffledp.pld.outcomes import (
     merge_to_lattice,
     renyi_divergences,
 )
-from shuffledp.profiles.inversion import outcomes_epsilon
-from shuffledp.rdp.curve import RenyiCurve
+from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.rdp.curve import RenyiCurve, evaluate
 
 _STEP = 10.0  # of the nats below which losses are left out
 _PAPER_SLACK, _PAPER_CUT = 0.5, 200 / 60  # of figure 4: Delta, and cut-off over the mean number of reports
@@ -42,7 +43,7 @@ SYSTEM = systems.enter(
         lambda setting: math.inf,
     )
 )
-_OF_THIS = {"protocol": SYSTEM.protocol, "mechanism": SYSTEM.mechanism}
+_register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)
 _NEEDS = ("Gaussian noise",)
 _SCALARS = (
     "An upper bound for scalar records where nobody is told how many report; with vectors the noise itself "
@@ -55,7 +56,7 @@ def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, b
     return check_in_losses(n=n, rate=rate, sigma=sigma, bound=bound, nats=nats)
 
 
-@register(
+@_register(
     name="distributed-check-in-pld",
     citation="liew2022, doroshenko2022, this project",
     theorem="exact losses given the public number of reports, mixed over it",
@@ -63,14 +64,13 @@ def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, b
     label="distributed check-in, numerical",
     needs=_NEEDS,
     note="The number of reports is public, or secret; sigma is over the largest distance of two records.",
-    **_OF_THIS,
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "upper")
     return via_pld.columns(pair, rounded=connect_the_dots, rounds=rounds, delta=delta, bound="upper")
 
 
-@register(
+@_register(
     name="distributed-check-in-rdp",
     citation="liew2022, girgis2021, this project",
     theorem="the same losses, through their Renyi divergences; Lemma 1 of girgis2021",
@@ -78,7 +78,6 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
     label="distributed check-in, Renyi",
     needs=_NEEDS,
     note="The rare numbers of reports and the rare noise that are left out count in delta.",
-    **_OF_THIS,
 )
 def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "upper")
@@ -88,7 +87,7 @@ def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: floa
     curves = [_divergences(outcomes) for outcomes in pair]
 
     def rdp(order: FloatArray) -> FloatArray:
-        return np.max([curve(order) for curve in curves], axis=0)
+        return np.max([evaluate(curve, order) for curve in curves], axis=0)
 
     return via_rdp.columns(rdp, rounds=rounds, delta=rest)
 
@@ -99,7 +98,7 @@ def _divergences(outcomes: Outcomes) -> RenyiCurve:
     return functools.partial(renyi_divergences, lattice, largest=float(np.abs(lattice.loss).max()))
 
 
-@register(
+@_register(
     name="distributed-check-in-strong",
     citation="liew2022, kairouz2015, this project",
     theorem="the same losses of one round; Theorem 3.4 of kairouz2015",
@@ -107,14 +106,13 @@ def _divergences(outcomes: Outcomes) -> RenyiCurve:
     label="distributed check-in, strong composition",
     needs=_NEEDS,
     note="Epsilon of one round, composed; the split of delta is the best of six, and reported.",
-    **_OF_THIS,
 )
 def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     def one(count: float) -> tuple[float, float]:
         pair, found = _pair(n, rate, sigma, np.array([count]), delta, "upper"), []
         for share in via_pld.SHARES:
             each = share * delta / max(count, 1.0)
-            eps = max(outcomes_epsilon(outcomes, delta=each, bound="upper") for outcomes in pair)
+            eps = max(_alone(outcomes, each) for outcomes in pair)
             if math.isfinite(eps):
                 composed = kairouz2015(eps=eps, delta=each, rounds=count, total_delta=delta)
                 found.append((float(composed), each))
@@ -124,7 +122,7 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
     return {"epsilon": table[:, 0], "round_delta": table[:, 1]}
 
 
-@register(
+@_register(
     name="distributed-check-in-lower",
     citation="liew2022, this project",
     theorem="the same losses, all other records being one",
@@ -132,11 +130,28 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
     label="distributed check-in, lower bound",
     needs=_NEEDS,
     note="For a public number of reports: epsilon of one data set and one client.",
-    **_OF_THIS,
 )
 def _lower(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "lower")
     return via_pld.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+
+
+def _alone(outcomes: Outcomes, delta: float) -> float:
+    """Epsilon of one round, rounded up, from the outcomes themselves: no lattice need tell them apart."""
+    some = outcomes.loss > 0
+    mass, loss = outcomes.mass[some], outcomes.loss[some]
+    order = np.argsort(loss)
+    mass, loss = mass[order], loss[order]
+
+    def profile(eps: float) -> float:
+        above = slice(np.searchsorted(loss, eps, side="right"), None)
+        return float(np.sum(mass[above] * -np.expm1(eps - loss[above]))) * (1 + numerics.OUTWARD)
+
+    rest = (delta - outcomes.infinite) * (1 - 2 * numerics.EPSILON)
+    if rest <= 0:
+        return math.inf
+    largest = float(loss.max(initial=0.0))
+    return float(to_epsilon(np.vectorize(profile, otypes=[float]), delta=rest, largest=largest))
 
 
 def _cut(n: int, rate: float) -> int:
@@ -146,7 +161,7 @@ def _cut(n: int, rate: float) -> int:
 def _theorem_5(name: str, theorem: str, label: str, note: str, rdp_of: Callable[..., RenyiCurve]) -> None:
     """Register one way to evaluate Theorem 5."""
 
-    @register(
+    @_register(
         name=name,
         citation="liew2022, girgis2021",
         theorem=f"{theorem}; Lemma 1 of girgis2021",
@@ -154,7 +169,6 @@ def _theorem_5(name: str, theorem: str, label: str, note: str, rdp_of: Callable[
         label=label,
         needs=(*_NEEDS, "scalars"),
         note=note,
-        **_OF_THIS,
     )
     def _compute(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
         return via_rdp.columns(rdp_of(n=n, rate=rate, sigma=sigma), rounds=rounds, delta=delta)

@@ -14,6 +14,7 @@ import numpy as np
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
+from shuffledp.distributions.lognormal_sums import Bound
 from shuffledp.pld.outcomes import connect_the_dots, merge_to_lattice
 from shuffledp.profiles.gaussian import gaussian_epsilon
 from shuffledp.profiles.shuffled_gaussian import WAYS, shuffled_gaussian_outcomes
@@ -31,21 +32,21 @@ SYSTEM = systems.enter(
         lambda setting: math.inf,
     )
 )
-_OF_THIS = {
-    "needs": ("Gaussian noise", "records in [0, 1]"),
-    "protocol": SYSTEM.protocol,
-    "mechanism": SYSTEM.mechanism,
-}
+_register = functools.partial(
+    register,
+    needs=("Gaussian noise", "records in [0, 1]"),
+    protocol=SYSTEM.protocol,
+    mechanism=SYSTEM.mechanism,
+)
 
 
-@register(
+@_register(
     name="gaussian-unshuffled",
     citation="balle2018analytic",
     theorem="Theorem 8",
     kind="upper",
     label="Gaussian, no shuffler",
     note="What the reports cost without a shuffler, whatever the number of clients.",
-    **_OF_THIS,
 )
 def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     found = [
@@ -55,7 +56,7 @@ def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Co
     return {"epsilon": np.array(found, dtype=np.float64)}
 
 
-@register(
+@_register(
     name="liew2022gaussian-forward",
     citation="liew2022gaussian, girgis2021",
     theorem="Renyi DP of the shuffled Gaussian; Lemma 1 of girgis2021",
@@ -65,14 +66,13 @@ def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Co
         "An upper bound for the all-zero data set and one changed record, in one direction; the theorem says "
         "nothing of other data sets, nor of the other direction."
     ),
-    **_OF_THIS,
 )
 def _renyi(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022gaussian_shuffle, n=n, sigma=sigma)
     return via_rdp.columns(rdp, rounds=rounds, delta=delta)
 
 
-@register(
+@_register(
     name="shuffled-gaussian-pair",
     citation="koskela2022, doroshenko2022, this project",
     theorem="section 5 of koskela2022, as sums of log-normal terms",
@@ -83,14 +83,13 @@ def _renyi(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns
         "koskela2022 and for a Gaussian whose record is allocated to one of n steps at random; over all data "
         "sets a lower bound, and no guarantee."
     ),
-    **_OF_THIS,
 )
 def _pair(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     lower = _composed(n, sigma, rounds, delta, "lower")
     return {**lower, "pair_upper": _composed(n, sigma, rounds, delta, "upper")["epsilon"]}
 
 
-def _composed(n: int, sigma: float, rounds: FloatArray, delta: float, bound: str) -> Columns:
+def _composed(n: int, sigma: float, rounds: FloatArray, delta: float, bound: Bound) -> Columns:
     pairs = [shuffled_gaussian_outcomes(n=n, sigma=sigma, direction=way, bound=bound) for way in WAYS]
     rounded = {"upper": connect_the_dots, "lower": merge_to_lattice}[bound]
     return via_pld.columns(pairs, rounded=rounded, rounds=rounds, delta=delta, bound=bound)

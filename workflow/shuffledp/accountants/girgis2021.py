@@ -18,7 +18,7 @@ from shuffledp.rdp.girgis2021 import girgis2021_lower, girgis2021_upper
     note="Renyi DP of the subsampled shuffle, composed over rounds.",
 )
 def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    def rdp(order: FloatArray) -> FloatArray:
+    def rdp(order: FloatArray) -> float | FloatArray:
         return girgis2021_upper(order, n=n, k=k, eps0=eps0)
 
     return via_rdp.columns(rdp, rounds=rounds, delta=delta)
@@ -38,7 +38,7 @@ def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     ),
 )
 def _lower(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    def rdp(order: FloatArray) -> FloatArray:
+    def rdp(order: FloatArray) -> float | FloatArray:
         return girgis2021_lower(order, n=n, k=k, eps0=eps0)
 
     return via_rdp.columns(rdp, rounds=rounds, delta=delta, bound="lower")

@@ -13,7 +13,7 @@ from shuffledp.rdp.wang2019 import wang2019_subsampled
 def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, loose: bool) -> Columns:
     shuffle = remembered(lambda order: girgis2021ccs_shuffle(order, n=k, eps0=eps0))
 
-    def rdp(order: FloatArray) -> FloatArray:
+    def rdp(order: FloatArray) -> float | FloatArray:
         return wang2019_subsampled(order, gamma=k / n, rdp=shuffle, eps_inf=eps0, loose=loose)
 
     return via_rdp.columns(rdp, rounds=rounds, delta=delta)

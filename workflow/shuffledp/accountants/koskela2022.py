@@ -6,6 +6,8 @@ Variants of ``clones-pld``, kept for the paper's figures and as a reference.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from shuffledp.accountants import clones, via_pld
@@ -23,11 +25,12 @@ _REACH = 0.25
 _INSIDE = 1e-12
 _TAU = 1e-12  # the paper's tolerance of truncation
 
-_OF_CLONES = {
-    "citation": "feldman2022, koskela2022, doroshenko2022",
-    "needs": ("eps0-LDP",),
-    "variant_of": "clones-pld",
-}
+_register = functools.partial(
+    register,
+    citation="feldman2022, koskela2022, doroshenko2022",
+    needs=("eps0-LDP",),
+    variant_of="clones-pld",
+)
 
 
 def _on_grid(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, points: int) -> Columns:
@@ -57,31 +60,29 @@ def grid_lattice(outcomes: Outcomes, *, points: int, reach: float) -> Lattice:
     return Lattice(step / 2, index, lattice.mass, infinite)
 
 
-@register(
+@_register(
     name="koskela2022-grid-500",
     theorem="Lemma 7 of koskela2022; Algorithm 1 of doroshenko2022",
     kind="upper",
     label="connect-the-dots, 500 grid points",
     note="500 values of alpha, log-spaced from exp(-0.25) to exp(0.25).",
-    **_OF_CLONES,
 )
 def _grid_500(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return _on_grid(n, k, eps0, rounds, delta, 500)
 
 
-@register(
+@_register(
     name="koskela2022-grid-3000",
     theorem="Lemma 7 of koskela2022; Algorithm 1 of doroshenko2022",
     kind="upper",
     label="connect-the-dots, 3000 grid points",
     note="3000 values of alpha, log-spaced from exp(-0.25) to exp(0.25).",
-    **_OF_CLONES,
 )
 def _grid_3000(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return _on_grid(n, k, eps0, rounds, delta, 3000)
 
 
-@register(
+@_register(
     name="koskela2022-one-direction",
     theorem="the pair (gamma P + (1 - gamma) Q, Q) of koskela2022, composed",
     kind="lower",
@@ -91,7 +92,6 @@ def _grid_3000(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float)
         "The differing client's record is in P. No accountant by way of the clones pair that covers both "
         "directions of neighbours reports less; it is no lower bound on a mechanism."
     ),
-    **_OF_CLONES,
 )
 def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
@@ -108,7 +108,7 @@ def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: fl
     return via_pld.columns([outcomes], rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 
-@register(
+@_register(
     name="koskela2022-fourier",
     theorem="equations 2.1 and 2.4 of koskela2022",
     kind="upper",
@@ -117,7 +117,6 @@ def _one_direction(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: fl
         "The paper's own method: losses rounded up to 2^18 points of an equidistant grid, composed by one "
         "plain Fourier transform, its error terms added."
     ),
-    **_OF_CLONES,
 )
 def _fourier(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     trivial = via_pld.nothing_to_say(eps0, rounds, "upper")
@@ -131,7 +130,7 @@ def _fourier(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
     return {"epsilon": np.array(found, dtype=np.float64)}
 
 
-@register(
+@_register(
     name="koskela2022-enumeration",
     theorem="Lemma 11 of koskela2022: O(n) outcomes, the rest below tau = 1e-12",
     kind="upper",
@@ -140,7 +139,6 @@ def _fourier(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
         "The plain enumeration, with what it leaves out (column left_out) counted as infinite loss; terms is "
         "the number of outcomes."
     ),
-    **_OF_CLONES,
 )
 def _enumeration(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     trivial = via_pld.nothing_to_say(eps0, rounds, "upper")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -32,11 +33,9 @@ SYSTEM = systems.enter(
         _eps0,
     )
 )
-_OF_THIS = {
-    "needs": ("k-ary randomised response",),
-    "protocol": SYSTEM.protocol,
-    "mechanism": SYSTEM.mechanism,
-}
+_register = functools.partial(
+    register, needs=("k-ary randomised response",), protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism
+)
 
 
 def _columns(n: int, categories: int, gamma: float, rounds: FloatArray, delta: float, who: str) -> Columns:
@@ -56,33 +55,31 @@ def _tails(n: int, categories: int, gamma: float, rounds: FloatArray, delta: flo
     return {"epsilon": np.array(found, dtype=np.float64)}
 
 
-@register(
+@_register(
     name="krr-strong",
     citation="balle2019, koskela2022, doroshenko2022",
     theorem="Definition 12 of koskela2022, hockey-stick divergence",
     kind="upper",
     label="strong adversary",
     note="Knows who answered at random, and that the differing client did not.",
-    **_OF_THIS,
 )
 def _strong(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     return _columns(n, categories, gamma, rounds, delta, "strong")
 
 
-@register(
+@_register(
     name="krr-weak",
     citation="koskela2022, doroshenko2022",
     theorem="Theorem 15 of koskela2022, hockey-stick divergence",
     kind="upper",
     label="weak adversary",
     note="Knows who answered at random, except for the differing client.",
-    **_OF_THIS,
 )
 def _weak(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     return _columns(n, categories, gamma, rounds, delta, "weak")
 
 
-@register(
+@_register(
     name="krr-strong-tail",
     citation="balle2019, koskela2022",
     theorem="Theorem 13 of koskela2022, as printed",
@@ -90,13 +87,12 @@ def _weak(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: f
     label="strong adversary, tail form",
     note="With the probability of a loss of epsilon or more for delta, an upper bound on the divergence.",
     variant_of="krr-strong",
-    **_OF_THIS,
 )
 def _strong_tail(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     return _tails(n, categories, gamma, rounds, delta, "strong")
 
 
-@register(
+@_register(
     name="krr-weak-tail",
     citation="koskela2022",
     theorem="Theorem 16 of koskela2022, as printed",
@@ -104,20 +100,18 @@ def _strong_tail(*, n: int, categories: int, gamma: float, rounds: FloatArray, d
     label="weak adversary, tail form",
     note="With the probability of a loss of epsilon or more for delta, an upper bound on the divergence.",
     variant_of="krr-weak",
-    **_OF_THIS,
 )
 def _weak_tail(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     return _tails(n, categories, gamma, rounds, delta, "weak")
 
 
-@register(
+@_register(
     name="krr-clones",
     citation="feldman2022, koskela2022, doroshenko2022",
     theorem="Theorem 3.1 of feldman2022",
     kind="upper",
     label="clones of feldman2022",
     note="The clones pair at the eps0 of the randomised response: holds for any randomiser with it.",
-    **_OF_THIS,
 )
 def _clones(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     eps0 = _eps0({"gamma": gamma, "categories": categories})

@@ -260,9 +260,10 @@ def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
     target = max(delta, numerics.SMALLEST_DELTA)
     counts = np.array([float(rounds)])
     nats = via_pld.nats(counts, target)
-    reports = case.setting.get("k", case.setting["n"])
+    n: int = case.setting["n"]
+    reports = case.setting.get("k", n)
     found = []
-    for words, pairs, error in _attacks(case, nats):
+    for words, pairs, error in _attacks(case, case.known, nats):
         moved = attacks.loss_error(error, reports=reports, rounds=rounds, nats=nats)
         needed = (target * math.exp(min(moved, 700.0)) + 2 * math.exp(-nats)) * (1 + 4 * numerics.EPSILON)
         if needed < 1:
@@ -273,11 +274,14 @@ def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
     return max(found, default=(0.0, "nothing"))
 
 
-def _attacks(case: _Case, nats: float) -> Iterator[tuple[str, list[Outcomes], float]]:
+def _attacks(
+    case: _Case, known: named_randomizers.Named, nats: float
+) -> Iterator[tuple[str, list[Outcomes], float]]:
     """Yield data sets in words, the pairs of what their neighbours leak, and the relative error of the laws
     of reports that these rest on."""
-    known, n, eps0 = case.known, case.setting["n"], case.setting["eps0"]
-    k, rate = case.setting.get("k", n), case.setting.get("rate", 1.0)
+    n: int = case.setting["n"]
+    k: int = case.setting.get("k", n)
+    eps0, rate = case.setting["eps0"], case.setting.get("rate", 1.0)
     none = Outcomes(np.ones(1), np.zeros(1))
     if case.randomizer == "krr" and known.third is not None and rate == 1:
         pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=int(case.parameters["categories"]))

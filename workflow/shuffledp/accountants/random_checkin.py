@@ -150,31 +150,30 @@ def _clones_feldman2021(*, n: int, eps0: float, rounds: FloatArray, delta: float
     return clones.columns(n, n, eps0, rounds, delta, "feldman2021")
 
 
-_LOWER = {
-    "kind": "lower",
-    "needs": ("eps0-LDP", "discrete"),
-    "note": "Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
-    "protocol": "shuffle",
-}
+_register_lower = functools.partial(
+    register,
+    kind="lower",
+    needs=("eps0-LDP", "discrete"),
+    note="Epsilon of one concrete mechanism, data set and neighbour: no valid accountant can report less.",
+    protocol="shuffle",
+)
 
 
-@register(
+@_register_lower(
     name="shuffle-krr3-lower",
     citation="this project",
     theorem="three-symbol randomised response, all others on the third symbol",
     label="three-symbol randomised response, lower bound",
-    **_LOWER,
 )
 def _three_symbols(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return randomized_response.three_symbols(n, n, eps0, rounds, delta)
 
 
-@register(
+@_register_lower(
     name="shuffle-rr2-lower",
     citation="girgis2021",
     theorem="the mechanism of Theorem 2, accounted for exactly",
     label="two-symbol randomised response, lower bound",
-    **_LOWER,
 )
 def _two_symbols(*, n: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return randomized_response.two_symbols(n, n, eps0, rounds, delta)
@@ -217,43 +216,41 @@ def window_columns(
     return via_pld.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, moved=moved, profile=profile)
 
 
-_CLONES = {
-    "citation": "feldman2022, balle2020, doroshenko2022, this project",
-    "kind": "upper",
-    "label": "clones, numerical",
-    "needs": ("eps0-LDP",),
-    "mechanism": "ldp",
-}
+_register_clones = functools.partial(
+    register,
+    citation="feldman2022, balle2020, doroshenko2022, this project",
+    kind="upper",
+    label="clones, numerical",
+    needs=("eps0-LDP",),
+    mechanism="ldp",
+)
 
 
-@register(
+@_register_clones(
     name="fixed-window-clones",
     theorem="clones and participation together, in the slots (theory page)",
     note="The client hides among the reports of all slots; dummy updates are randomised like reports.",
     protocol="fixed-window",
-    **_CLONES,
 )
 def _fixed(*, slots: int, participation: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return window_columns(slots, eps0, rounds, delta, participation=participation)
 
 
-@register(
+@_register_clones(
     name="sliding-window-clones",
     theorem="clones in the slots (theory page)",
     note="As fixed-window-clones, in the slots that a client may take.",
     protocol="sliding-window",
-    **_CLONES,
 )
 def _sliding(*, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return window_columns(slots, eps0, rounds, delta)
 
 
-@register(
+@_register_clones(
     name="averaged-window-clones",
     theorem="Theorem 3.1 of feldman2022, for every randomiser (theory page), given the loads",
     note="Given how many are in each slot, the reports of all n clients come in a uniform order.",
     protocol="averaged-window",
-    **_CLONES,
 )
 def _averaged(*, n: int, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return window_columns(n, eps0, rounds, delta)

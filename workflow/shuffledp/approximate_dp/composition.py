@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from shuffledp import checks, numerics
-from shuffledp.checks import FloatArray
+from shuffledp.checks import BoolArray, FloatArray
 
 METHODS = ("formula", "optimal")
 
@@ -143,7 +143,7 @@ def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
     """As ``_optimal_one``, with both tails from the incomplete beta function: looser, for many rounds."""
     q = float(special.expit(eps))
 
-    def too_much(target: FloatArray) -> FloatArray:
+    def too_much(target: FloatArray) -> BoolArray:
         m = np.clip(np.ceil((target / eps + rounds) / 2), 1.0, rounds)
         likely = special.betainc(m, rounds - m + 1, q) * (1 + _TAIL_ROUNDING)
         unlikely = special.betainc(m, rounds - m + 1, 1 - q)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +30,7 @@ _ONE = "One of those that `shuffledp accountants` lists (default: the tightest u
 @options.of_variables("rounds", "delta", of_randomizers=True)
 @options.of_system("This one only (default: all).")
 def epsilon(
-    given: dict[str, float],
+    given: dict[str, Any],
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
@@ -104,7 +104,7 @@ def epsilon(
 @options.of_variables("rounds", "epsilon", of_randomizers=True)
 @options.of_system(_ONE)
 def delta(
-    given: dict[str, float],
+    given: dict[str, Any],
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
@@ -154,7 +154,7 @@ def delta(
 @options.of_system(_ONE)
 def calibrate(
     target_eps: float,
-    given: dict[str, float],
+    given: dict[str, Any],
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
@@ -182,17 +182,19 @@ def calibrate(
     from shuffledp import rounding
     from shuffledp.accountants import calibration
 
-    find = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[unknown]
-    found = find(**by_name, target_eps=target_eps, **given)
-    recomputed = float(entry.epsilon(**setting, **{unknown: found}))
+    find: Callable[..., float] = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[
+        unknown
+    ]
+    answer = find(**by_name, target_eps=target_eps, **given)
+    recomputed = float(entry.epsilon(**setting, **{unknown: answer}))
     printing.warn_of_little(setting, recomputed)
     if as_json:
-        result = {"target_eps": target_eps, unknown: found, "epsilon": recomputed}
+        result = {"target_eps": target_eps, unknown: answer, "epsilon": recomputed}
         whole = {**given, **_named(randomizer)}
         printing.as_json({"setting": whole, "accountant": printing.described(entry), **result})
         return
     click.echo(_in_words(given, randomizer))
-    shown = printing.digits(found) if unknown == "eps0" else str(found)
+    shown = printing.digits(answer) if unknown == "eps0" else str(answer)
     click.echo(f"{unknown} <= {shown} keeps epsilon <= {target_eps:.15g} by {printing.source(entry)}")
     click.echo(f"epsilon there: {rounding.shown(recomputed, entry.kind)}")
 
@@ -221,7 +223,7 @@ COMMANDS = (epsilon, delta, calibrate, list_accountants)
 
 
 def _of_randomizer(
-    name: str, given: dict[str, float], chosen: Mapping[str, str | None], *, as_json: bool
+    name: str, given: dict[str, Any], chosen: Mapping[str, str | None], *, as_json: bool
 ) -> None:
     """Print the interval of a named randomiser; the protocol follows from the variables."""
     _leave_out(chosen)
@@ -258,11 +260,11 @@ def _leave_out(chosen: Mapping[str, str | None]) -> None:
 
 def _entry(
     randomizer: str | None,
-    given: dict[str, float],
+    given: dict[str, Any],
     chosen: Mapping[str, str | None],
     *,
     but: str = "",
-) -> tuple[Accountant, dict[str, float], dict[str, str]]:
+) -> tuple[Accountant, dict[str, Any], dict[str, Any]]:
     """Return the accountant that is meant, its system's setting, and what ``calibration`` knows it by."""
     from shuffledp import accountants
 
@@ -312,8 +314,8 @@ def _names(system: System) -> str:
 
 
 def _of_system(
-    system: System, given: dict[str, float], *, but: str = "", about: str | None = None
-) -> dict[str, float]:
+    system: System, given: dict[str, Any], *, but: str = "", about: str | None = None
+) -> dict[str, Any]:
     """Return the setting, which must name the system's variables (all but the one that is looked for)."""
     about = about or f"protocol {system.protocol} with mechanism {system.mechanism}"
     takes = _names(system)
@@ -326,7 +328,7 @@ def _of_system(
     return given
 
 
-def _details(entry: Accountant, setting: dict[str, float]) -> dict[str, float]:
+def _details(entry: Accountant, setting: dict[str, Any]) -> dict[str, Any]:
     """Return an accountant's columns; where its numerics give up, say whose."""
     try:
         found = entry.details(**setting)

@@ -17,7 +17,7 @@ from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, VARIABLES, Limit, Ra
 Command = Callable[..., None]
 
 
-class Number(click.ParamType):
+class Number(click.ParamType[float]):
     """A finite number of a range; whole ones are read exactly.
 
     Args:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from shuffledp.checks import FloatArray
+from shuffledp.checks import FloatArray, IntArray
 from shuffledp.numerics import EPSILON
 
 _ABSCISSAE, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -64,28 +64,28 @@ class LogNormal:
 
     def above(self, y: float) -> float:
         """Return P(Y > y)."""
-        return float(special.ndtr(-self.normal(np.float64(y))))
+        return float(special.ndtr(-self.normal(np.asarray(y))))
 
     def mean_above(self, y: float) -> float:
         """Return E[Y; Y > y]."""
-        return float(special.ndtr(1 / self.sigma - self.normal(np.float64(y))))
+        return float(special.ndtr(1 / self.sigma - self.normal(np.asarray(y))))
 
     def below(self, y: float) -> float:
         """Return P(Y <= y)."""
-        return float(special.ndtr(self.normal(np.float64(y))))
+        return float(special.ndtr(self.normal(np.asarray(y))))
 
     def mean_below(self, y: float) -> float:
         """Return E[Y; Y <= y]."""
-        return float(special.ndtr(self.normal(np.float64(y)) - 1 / self.sigma))
+        return float(special.ndtr(self.normal(np.asarray(y)) - 1 / self.sigma))
 
     def call(self, y: float) -> tuple[float, float]:
         """Return E(Y - y)_+ and a bound on its error."""
-        z = float(self.normal(np.float64(y)))
+        z = float(self.normal(np.asarray(y)))
         return _difference_of_tails(z - 1 / self.sigma, z, y)
 
     def put(self, y: float) -> tuple[float, float]:
         """Return E(y - Y)_+ and a bound on its error."""
-        z = float(self.normal(np.float64(y)))
+        z = float(self.normal(np.asarray(y)))
         value, error = _difference_of_tails(-z, 1 / self.sigma - z, 1 / y)
         return y * value, y * error
 
@@ -102,7 +102,7 @@ def _difference_of_tails(near: float, far: float, factor: float) -> tuple[float,
 
 
 # Maps indices of points before, at and after a point to how far it lies between the two others.
-Share = Callable[[np.ndarray, np.ndarray, np.ndarray], FloatArray]
+Share = Callable[[IntArray, IntArray, IntArray], FloatArray]
 
 
 class Rounded(NamedTuple):
@@ -113,7 +113,7 @@ class Rounded(NamedTuple):
         mass: masses > 0.
     """
 
-    index: np.ndarray
+    index: IntArray  # type: ignore[assignment]  # nobody asks this tuple where an entry is
     mass: FloatArray
 
 

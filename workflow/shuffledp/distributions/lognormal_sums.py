@@ -553,7 +553,7 @@ class LogNormalSum:
             return value + error if bound == "upper" else max(value - error, 0.0)
         contour = self._contours.get((side, bound))
         found = self._by(contour, strike) if contour else None
-        if found is None or not self._serves(contour, strike, found):
+        if contour is None or found is None or not self._serves(contour, strike, found):
             place = self._planner.place(side, strike)
             if place.estimate < self._least(side, strike):
                 return 0.0 if bound == "lower" else self._price_from(self._last_strike(side), side, strike)

@@ -206,7 +206,7 @@ def binomial_blocks(
     mass, moment = [], []
     for start in range(0, size, _PIECE * group):
         offset = np.arange(start, min(start + _PIECE * group, size), group)
-        place = offset % width
+        place: FloatArray = (offset % width).astype(np.float64)
         if group > 1:
             counts = np.minimum(size - offset, group).astype(np.float64)
             middle = (first + offset) + (counts - 1) / 2

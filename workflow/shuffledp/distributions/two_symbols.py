@@ -21,7 +21,7 @@ class TwoSymbols:
 
     From k of some 1e9 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
 
-    def __init__(self, n: int, k: int, eps0: float) -> None:
+    def __init__(self, n: float, k: int, eps0: float) -> None:
         self.k, self.eps0, self.gamma = k, eps0, k / n
         self.log_p, self.log_q = -float(np.logaddexp(0.0, eps0)), -float(np.logaddexp(0.0, -eps0))
         self.mean = k * math.exp(self.log_p)

@@ -29,7 +29,7 @@ from shuffledp.checks import FloatArray
 from shuffledp.frequencies.draws import BoolArray, check_generator
 
 IntArray = NDArray[np.int64]
-Messages = NDArray[np.generic]
+Messages = NDArray[Any]
 
 _MOST_CATEGORIES = 10**8
 _CELLS = 2**19  # of a table of clients and what they draw, so much at a time

@@ -153,7 +153,11 @@ def cell_sums(
         else:
             counts = np.clip(left + 1, 1, group)
             middle = first[some, None] + np.minimum(offset, offset + left) + (counts - 1) / 2
-            logs, more, shift = group_sums(lambda m, some=some: log_term(m, some), middle, counts)
+
+            def in_the_middle(m: FloatArray, some: slice = some) -> FloatArray:
+                return log_term(m, some)
+
+            logs, more, shift = group_sums(in_the_middle, middle, counts)
             logs += np.log(counts) + np.log1p(more)
             place = middle - first[some, None] + shift
         if offset.size == 1:
@@ -211,15 +215,15 @@ def log_binomial_transform(orders: FloatArray, log_coefficient: LogTerms, *, fir
             )
             result[index] = log_factorial[n] + log_sum + slack[n]
     for index in np.nonzero(orders > _FULL_SUM)[0]:
-        n = float(orders[index])
+        order = float(orders[index])
         magnitude = 0.0
 
-        def term(j: FloatArray, n: float = n) -> FloatArray:
+        def term(j: FloatArray, order: float = order) -> FloatArray:
             nonlocal magnitude
             coefficients = log_coefficient(j)
             magnitude = max(magnitude, float(np.max(np.abs(coefficients))))
-            return log_binomial(n, j) + coefficients
+            return log_binomial(order, j) + coefficients
 
-        log_sum = log_sum_concave(term, first, int(n))
-        result[index] = log_sum + 4 * EPSILON * (magnitude + n)
+        log_sum = log_sum_concave(term, first, int(order))
+        result[index] = log_sum + 4 * EPSILON * (magnitude + order)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -18,8 +18,6 @@ _PIECE = 2**18  # outcomes that are looked at together
 # 0.03%, whatever the number of rounds.
 POINTS_PER_DEVIATION = 20
 
-_MOST_ROUNDS = 32  # of which outcomes are listed; more would be a long way to go
-_DENSE = 8  # lattice points an outcome, up to which all in the range are counted
 _CELLS = 64  # cells of the step in which outcomes are merged first
 _ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point
 
@@ -61,8 +59,8 @@ def dominating(pair: Coins, *, gamma: float) -> Outcomes:
     gain = np.log1p(2 * gamma * x[above] / gap[above])
     fall = -np.log1p(-2 * gamma * x[below] / gap[below])
     rest = coin[x == 0].sum() + np.sum(coin[above] * 2 * (1 - gamma) * x[above])
-    mass = [coin[above] * (gap[above] + 2 * gamma * x[above]), coin[below] * gap[below], [rest]]
-    return Outcomes(np.concatenate(mass), np.concatenate([gain, fall, [0.0]]), lost)
+    mass = [coin[above] * (gap[above] + 2 * gamma * x[above]), coin[below] * gap[below], np.full(1, rest)]
+    return Outcomes(np.concatenate(mass), np.concatenate([gain, fall, np.zeros(1)]), lost)
 
 
 @dataclass(frozen=True)
@@ -89,58 +87,11 @@ class Lattice:
 
 def _gather(step: float, index: FloatArray, mass: FloatArray, infinite: float) -> Lattice:
     points, inverse = np.unique(index, return_inverse=True)
-    total = np.bincount(inverse, weights=mass)
+    total = np.asarray(np.bincount(inverse, weights=mass), dtype=np.float64)
     points, total = points[total > 0], total[total > 0]
     # a coarser lattice may hold all points, where outcomes are few: fewer frequencies then tell it apart
     stride = max(int(np.gcd.reduce(points.astype(np.int64))), 1)
     return Lattice(step * stride, points / stride, total, infinite)
-
-
-def listed_rounds(
-    outcomes: Outcomes, *, rounds: int, bound: Literal["upper", "lower"], rare: float, most: int
-) -> Outcomes | None:
-    """Return T rounds of a pair, each of their outcomes by itself; None if they are too many.
-
-    Args:
-        outcomes: of one round; masses are good to ``numerics.OUTWARD``, losses to some units in the last
-            place.
-        rounds: T >= 1.
-        bound: side to which masses and losses are rounded.
-        rare: probability in all rounds of outcomes that may be left out, to be counted as infinite loss by an
-            upper bound and as none by a lower bound.
-        most: outcomes that may be listed.
-    """
-    if rounds == 1:
-        return outcomes
-    share = rare / (2 * rounds)
-
-    def too_many(size: int) -> bool:
-        return math.comb(size + rounds - 1, rounds) > most
-
-    if rounds > _MOST_ROUNDS or too_many(int(np.count_nonzero(outcomes.mass >= share))):
-        return None
-    side = 1 if bound == "upper" else -1
-    order = np.argsort(outcomes.mass)
-    gone = int(np.searchsorted(np.cumsum(outcomes.mass[order]), share))
-    kept = np.sort(order[gone:])
-    if too_many(kept.size):
-        return None
-    each = outcomes.infinite + float(outcomes.mass[order[:gone]].sum())
-    one, log_mass = outcomes.loss[kept], np.log(outcomes.mass[kept])
-    # each multiset of outcomes is listed once, by their places in rising order
-    last, same = np.arange(one.size), np.ones(one.size)
-    loss, size, log_ways = one, np.abs(one), log_mass
-    for count in range(2, rounds + 1):
-        choices = one.size - last
-        row = np.repeat(np.arange(last.size), choices)
-        place = np.arange(row.size) - np.repeat(np.cumsum(choices) - choices, choices) + last[row]
-        same = np.where(place == last[row], same[row] + 1, 1.0)
-        loss, size = loss[row] + one[place], size[row] + np.abs(one[place])
-        log_ways = log_ways[row] + log_mass[place] + np.log(count / same)
-        last = place
-    mass = np.exp(log_ways) * (1 + side * rounds * numerics.OUTWARD)
-    infinite = rounds * each * (1 + numerics.OUTWARD)
-    return Outcomes(mass, loss + side * (16 + rounds) * EPSILON * size, infinite)
 
 
 def lattice_step(outcomes: Outcomes) -> float:
@@ -166,18 +117,10 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
         below = np.floor(loss / step)
         within = loss - below * step
         share = np.clip(np.expm1(-within) / math.expm1(-step), 0.0, 1.0)
-        place, parts = (
-            np.concatenate([below, below + 1]),
-            np.concatenate([weight * (1 - share), weight * share]),
-        )
-        lowest = below.min()
-        span = int(below.max() - lowest) + 2
-        if span <= _DENSE * loss.size:  # without sorting
-            points, inverse = lowest + np.arange(span), (place - lowest).astype(np.int64)
-        else:
-            points, inverse = np.unique(place, return_inverse=True)
+        points, inverse = np.unique(np.concatenate([below, below + 1]), return_inverse=True)
         index.append(points)
-        mass.append(np.bincount(inverse, weights=parts))
+        split = np.concatenate([weight * (1 - share), weight * share])
+        mass.append(np.asarray(np.bincount(inverse, weights=split), dtype=np.float64))
     return _gather(step, np.concatenate(index), np.concatenate(mass), outcomes.infinite)
 
 
@@ -223,7 +166,7 @@ def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
 def _fine_cells(outcomes: Outcomes, width: float) -> tuple[FloatArray, FloatArray]:
     """Merge the outcomes whose losses fall into one cell; return losses, increasing, and masses under P."""
     cells, inverse = np.unique(np.floor(outcomes.loss / width), return_inverse=True)
-    mass = np.bincount(inverse, weights=outcomes.mass)
+    mass = np.asarray(np.bincount(inverse, weights=outcomes.mass), dtype=np.float64)
     some = mass > 0
     # relative to the cell's lower end, the masses under Q keep the digits of the small losses inside
     low = cells * width

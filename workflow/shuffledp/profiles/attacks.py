@@ -108,7 +108,9 @@ def score_outcomes(
         two laws are equal or the sums are too many.
     """
     total = sum(count for _, count in others)
-    mean = sum(count * law for law, count in others) / total if total else (first + second) / 2
+    mean = (first + second) / 2
+    if total:
+        mean = sum((count * law for law, count in others), np.zeros(first.shape)) / total
     used = (first > 0) | (second > 0) | (mean > 0)
     first, second, mean = first[used], second[used], mean[used]
     scores = _scores(first - second, np.maximum(mean, np.finfo(np.float64).tiny))
@@ -118,7 +120,7 @@ def score_outcomes(
     width = int(scores.max()) - lowest + 1
 
     def dense(law: FloatArray) -> FloatArray:
-        return np.bincount(scores - lowest, weights=law, minlength=width)
+        return np.asarray(np.bincount(scores - lowest, weights=law, minlength=width), dtype=np.float64)
 
     law = _sum([(dense(one[used]), count) for one, count in others if count], nats)
     if law is None:
@@ -254,7 +256,7 @@ def _sum(laws: list[tuple[FloatArray, int]], nats: float) -> _Law | None:
     law = _Law(np.ones(1), np.zeros(1))
     if not laws:
         return law
-    values = np.arange(laws[0][0].size)
+    values = np.arange(laws[0][0].size, dtype=np.float64)
     means = [float(law @ values) for law, _ in laws]
     variance = sum(
         count * float(law @ (values - mean) ** 2) for (law, count), mean in zip(laws, means, strict=True)
@@ -306,7 +308,7 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
     mean a law is far above the rounding of the transform. Everything is counted from the means of the laws,
     so that no two large numbers cancel but for the place of the sum's mean.
     """
-    values = np.arange(laws[0][0].size)
+    values = np.arange(laws[0][0].size, dtype=np.float64)
     own_means = [float(law @ values) for law, _ in laws]
     total = sum(count * mean for (_, count), mean in zip(laws, own_means, strict=True))
     centre = round(total)

@@ -18,7 +18,7 @@ from shuffledp.checks import FloatArray
 from shuffledp.distributions.tilted_binomials import Bound, TiltedBinomials, binomial_blocks, rounded
 
 ANALYSES = ("feldman2022", "feldman2021")
-BOUNDS = ("upper", "lower", "exact")
+BOUNDS: tuple[Bound, ...] = ("upper", "lower", "exact")
 
 
 # Relative widths of the blocks of clone numbers. Epsilon changes by a quarter of that, delta at 1e-12 by some

@@ -248,10 +248,10 @@ class _Pair:
         # of 1 - x nothing cancels
         far = (rest + self._half_sum * (trials - difference) + difference) / total
         apart = difference > 0
-        columns = [np.concatenate([one, one[apart]]) for one in (coin, x, far)]
-        columns[0] /= columns[0].sum()
-        columns[1][coin.size :] *= -1
-        return dominating(EnumeratedPair(*columns, 5 * math.exp(-self._nats)), gamma=1.0)
+        coins, mirrored, fars = (np.concatenate([one, one[apart]]) for one in (coin, x, far))
+        coins /= coins.sum()
+        mirrored[coin.size :] *= -1
+        return dominating(EnumeratedPair(coins, mirrored, fars, 5 * math.exp(-self._nats)), gamma=1.0)
 
     def _split(
         self, trials: FloatArray, p: float, q: float
@@ -293,9 +293,9 @@ class _Pair:
             coin += [np.full(1, zero_mass), mass[some], mass[some]]
             x += [np.zeros(1), size[some], -size[some]]
             far += [np.ones(1), 1 - size[some], 1 - size[some]]
-        columns = (np.concatenate(column) for column in (coin, x, far))
         lost = 5 * math.exp(-self._nats)
-        return dominating(EnumeratedPair(*columns, lost), gamma=1.0)
+        pair = EnumeratedPair(np.concatenate(coin), np.concatenate(x), np.concatenate(far), lost)
+        return dominating(pair, gamma=1.0)
 
     def _window(self, trials: FloatArray | float, p: float) -> tuple[FloatArray, FloatArray]:
         """Return where a binomial is, or one that one of the trials is known to be in, but for e^-nats.
@@ -383,7 +383,8 @@ class _Pair:
 
         begin = edge(cell)
         end = np.where(cell == cell_high[row], last[row], edge(cell + 1) - 1)
-        row, cell, begin, end = (column[end >= begin] for column in (row, cell, begin, end))
+        some = end >= begin
+        row, cell, begin, end = row[some], cell[some], begin[some], end[some]
         part, piece = _ranges(
             np.zeros(row.size, dtype=np.int64), ((end - begin) // _LONGEST).astype(np.int64)
         )

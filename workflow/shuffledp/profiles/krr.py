@@ -158,7 +158,8 @@ def krr_lattice(
         lattice = connect_the_dots(outcomes, step=step)
         index = np.concatenate([index, np.rint(lattice.loss / step)])
         index, inverse = np.unique(index, return_inverse=True)
-        mass = np.bincount(inverse, weights=np.concatenate([mass, lattice.mass]), minlength=index.size)
+        both = np.concatenate([mass, lattice.mass])
+        mass = np.asarray(np.bincount(inverse, weights=both, minlength=index.size), dtype=np.float64)
         infinite += outcomes.infinite
     return Outcomes(mass, step * index, infinite)
 

@@ -157,7 +157,7 @@ def _added(setting: Experiment, sums: Sums, workers: int) -> Iterator[Sums]:
     with ThreadPoolExecutor(workers) as pool:
         try:
             for one in pool.map(compute, left) if workers > 1 else map(compute, left):
-                sums = Sums(*(before + more for before, more in zip(sums, one, strict=True)))
+                sums = Sums(*(before + more for before, more in zip(sums, one, strict=True)))  # type: ignore[operator]
                 yield sums
         finally:
             pool.shutdown(cancel_futures=True)

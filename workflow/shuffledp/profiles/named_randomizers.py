@@ -174,7 +174,7 @@ def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
             taken += one
         return max(probability, 0.0)
 
-    overlaps = {(i, j, m): pattern(i, j, m) for i in range(2) for j in range(2) for m in range(2)}
+    overlaps: Overlaps = {(i, j, m): pattern(i, j, m) for i in range(2) for j in range(2) for m in range(2)}
     return _two_valued(eps0, overlaps, share=s / k, apart=pattern(1, 0))
 
 
@@ -287,6 +287,7 @@ def privunit(*, eps0: float, dimension: int) -> Named:
     overlap, error = _cap_overlap(d, made.threshold)
     found = _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
     # by which the third law moves from classes in which the first two differ to the others
+    assert found.third is not None  # two values have laws of all three records
     moved = float(found.third[:4].sum()) * error
     rest = max(float(found.third[4:].sum()), np.finfo(np.float64).tiny)
     of_cap = _CAP_ERROR * (1 + 2 * made.cap / rest)
@@ -334,9 +335,9 @@ def _cap_overlap(dimension: int, threshold: float) -> tuple[float, float]:
 
     edges = np.exp(np.linspace(0.0, math.log(end), _PANELS + 1))
     edges[0] = 1.0
-    at_edges, width = density(edges), np.diff(edges)
-    least = float(width @ density(edges[:-1] + width / 2))
-    most = float(width @ (at_edges[:-1] + at_edges[1:])) / 2 + math.exp(-numerics.NEGLIGIBLE) * at_edges[0]
+    at_edges, widths = density(edges), np.diff(edges)
+    least = float(widths @ density(edges[:-1] + widths / 2))
+    most = float(widths @ (at_edges[:-1] + at_edges[1:])) / 2 + math.exp(-numerics.NEGLIGIBLE) * at_edges[0]
     both = (least + most) / 2
     error = (most - least) / (2 * both) + numerics.EPSILON * (64 + 8 * numerics.NEGLIGIBLE) + _CAP_ERROR
     return min(both / share, 0.5), error
@@ -368,7 +369,7 @@ def coordinate(*, eps0: float, dimension: int = 2) -> Named:
     if d == 1:
         return krr(eps0=eps0, categories=2)
     agree = (d // 2) / d
-    overlaps = {
+    overlaps: Overlaps = {
         (1, 0, 1): agree / 2,
         (1, 0, 0): (1 - agree) / 2,
         (0, 1, 1): (1 - agree) / 2,

@@ -31,7 +31,7 @@ from shuffledp.pld.outcomes import Outcomes
 
 WAYS = ("forward", "reverse")
 DIRECTIONS = (*WAYS, "both")
-BOUNDS = ("upper", "lower")
+BOUNDS: tuple[Bound, ...] = ("upper", "lower")
 SMALLEST_SIGMA, LARGEST_SIGMA = 0.1, 1000.0
 MOST_CLIENTS = 10**9  # of rounds that are composed
 

@@ -191,22 +191,24 @@ def _code(source: bytes, package: str) -> _Code:
     lines = source.splitlines()
     tree = ast.parse(source)
     docstrings = _docstrings(tree)
-    imports = [node for node in ast.walk(tree) if _names(node, package)]
+    imports = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom) and _names(node, package)
+    ]
     left_out = {id(node) for node in docstrings}
     inside_strings: set[int] = set()
     for node in ast.walk(tree):
-        literal = isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
-        )
-        if literal and id(node) not in left_out:
+        if not isinstance(node, ast.JoinedStr | ast.Constant) or id(node) in left_out:
+            continue
+        if isinstance(node, ast.JoinedStr) or isinstance(node.value, str | bytes):
             inside_strings.update(range(node.lineno, node.end_lineno or node.lineno))
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.COMMENT:
             row = token.start[0] - 1
             lines[row] = token.line[: token.start[1]].encode("utf-8")
-    for node in sorted(
-        [*docstrings, *imports], key=lambda node: (node.lineno, node.col_offset), reverse=True
-    ):
+    cut: list[ast.stmt | ast.expr] = [*docstrings, *imports]
+    for node in sorted(cut, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         last = (node.end_lineno or node.lineno) - 1
         after = lines[last][node.end_col_offset :]
         lines[node.lineno - 1] = lines[node.lineno - 1][: node.col_offset]

@@ -30,6 +30,7 @@ def core_seconds(experiment: Experiment) -> float:
         each += _CONVOLUTIONS
     if experiment.clip == "coordinate":
         each *= _COORDINATE
+    assert experiment.k is not None  # checked experiments have one, given or from the protocol
     return experiment.rounds * (_ROUND + experiment.k * each)
 
 

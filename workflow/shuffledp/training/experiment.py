@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from shuffledp import checks, protocols
-from shuffledp.randomizers import registry
+from shuffledp.randomizers.names import NAMES
 from shuffledp.training import specification
 from shuffledp.training.data.checksums import CIFAR_SUMS, MNIST_SHA256
 from shuffledp.training.models import networks
@@ -42,7 +42,7 @@ class Experiment(specification.Experiment):
         checks.choice("model", self.model, networks.NAMES)
         checks.choice("clip", self.clip, CLIPS)
         checks.choice("aggregate", self.aggregate, AGGREGATES)
-        checks.choice("randomizer", self.randomizer, (*registry.NAMES, NO_RANDOMIZER))
+        checks.choice("randomizer", self.randomizer, (*NAMES, NO_RANDOMIZER))
         n = checks.count("n", self.n)
         k = self._checked_messages()
         checks.count("seeds", self.seeds)
@@ -63,7 +63,13 @@ class Experiment(specification.Experiment):
         self._check_features()
         self._check_digits()
         self._check_schedule()
-        numbers = {"n": n, "k": k, "epochs": epochs, "learning_rates": rates, "seeds": int(self.seeds)}
+        numbers: dict[str, object] = {
+            "n": n,
+            "k": k,
+            "epochs": epochs,
+            "learning_rates": rates,
+            "seeds": int(self.seeds),
+        }
         numbers |= {
             field: None if getattr(self, field) is None else int(getattr(self, field))
             for field in ("slots", "epoch_rounds")
@@ -71,8 +77,8 @@ class Experiment(specification.Experiment):
         for field in _REALS:
             value = getattr(self, field)
             numbers[field] = None if value is None else float(value)
-        for field, value in numbers.items():
-            object.__setattr__(self, field, value)
+        for field, number in numbers.items():
+            object.__setattr__(self, field, number)
 
     def _checked_messages(self) -> int:
         """Return k, as given or as the protocol has it."""
@@ -205,9 +211,9 @@ class Experiment(specification.Experiment):
     @property
     def feature_modules(self) -> tuple[str, ...]:
         """The modules whose code decides its features; for an experiment with features."""
-        return tuple(
-            f"shuffledp.training.{name}" for name in ("data.colour_images", _FEATURE_MODULES[self.features])
-        )
+        assert self.features is not None  # others are not asked
+        own = _FEATURE_MODULES[self.features]
+        return tuple(f"shuffledp.training.{name}" for name in ("data.colour_images", own))
 
     @property
     def sums(self) -> dict[str, str]:

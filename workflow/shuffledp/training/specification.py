@@ -90,5 +90,6 @@ class Experiment:
         rounded up. None for any other randomiser."""
         if self.delta0 is None:
             return self.noise_multiplier
+        assert self.eps0 is not None  # as delta0 needs it
         least = 2 * gaussian_noise(eps=self.eps0, delta=self.delta0)
         return float(f"{least * (1 + 1e-9):.10g}")

@@ -9,9 +9,11 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from shuffledp import accountants, profiles, rdp
 from shuffledp.pld.outcomes import dominating
@@ -52,19 +54,16 @@ def time_accountants() -> pd.DataFrame:
     rows = []
     for name in accountants.names():
         for k in (1e3, 1e4):
-            seconds = _seconds(
-                lambda name=name, k=k: accountants.epsilon(
-                    name, n=1000 * k, k=k, eps0=2, rounds=rounds, delta=1e-8
-                )
-            )
+            setting: dict[str, Any] = {"n": 1000 * k, "k": k, "eps0": 2, "rounds": rounds, "delta": 1e-8}
+            seconds = _seconds(functools.partial(accountants.epsilon, name, **setting))
             rows.append(("curve", name, k, seconds))
     for order in 10.0 ** np.arange(2, 7):
         for bound in (rdp.girgis2021_upper, rdp.girgis2021_lower):
-            seconds = _seconds(lambda bound=bound, order=order: bound(order, n=1e6, k=1e3, eps0=2))
+            seconds = _seconds(functools.partial(bound, order, n=10**6, k=1000, eps0=2))
             rows.append(("order", bound.__name__, order, seconds))
     for k in 10.0 ** np.arange(3, 10):
         for bound in (rdp.girgis2021_upper, rdp.girgis2021_lower):
-            seconds = _seconds(lambda bound=bound, k=k: bound(100, n=1000 * k, k=k, eps0=2))
+            seconds = _seconds(functools.partial(bound, 100, n=1000 * int(k), k=int(k), eps0=2))
             rows.append(("k", bound.__name__, k, seconds))
     table = pd.DataFrame(rows, columns=["measured", "name", "at", "seconds"])
     first = table.groupby(["measured", "name"], sort=False)["seconds"].transform("first")
@@ -85,11 +84,13 @@ def _enumerated_epsilon(k: float) -> float:
 
 def _one_round(k: float) -> float:
     return float(
-        profiles.to_epsilon(functools.partial(profiles.clones, n=k, eps0=_EPS0), delta=_DELTA, largest=_EPS0)
+        profiles.to_epsilon(
+            functools.partial(profiles.clones, n=int(k), eps0=_EPS0), delta=_DELTA, largest=_EPS0
+        )
     )
 
 
-def _composed(k: float, rounds: object) -> object:
+def _composed(k: float, rounds: ArrayLike) -> object:
     return accountants.epsilon("clones-pld", n=k / _SAMPLED, k=k, eps0=_EPS0, rounds=rounds, delta=_DELTA)
 
 
@@ -112,16 +113,16 @@ def time_numerical_accounting() -> pd.DataFrame:
     """
     rows: list[tuple[str, float, float, float, str]] = []
     for k in 10.0 ** np.arange(3, 10):
-        one = _seconds(_cold(lambda k=k: _one_round(k)))
+        one = _seconds(_cold(functools.partial(_one_round, k)))
         if k <= _LARGEST_ENUMERATED:
-            plain = _seconds(lambda k=k: _enumerated_epsilon(k))
+            plain = _seconds(functools.partial(_enumerated_epsilon, k))
             rows.append(("one round, every outcome", k, plain, plain / one, "one round"))
         rows.append(("one round", k, one, 1.0, "one round"))
     curve = np.unique(np.geomspace(10, _ROUNDS, 50).round())
     for k in 10.0 ** np.arange(3, 10):
-        warm = _seconds(lambda k=k: _composed(k, _ROUNDS))
-        cold = _seconds(_cold(lambda k=k: _composed(k, _ROUNDS)))
-        whole = _seconds(lambda k=k: _composed(k, curve))
+        warm = _seconds(functools.partial(_composed, k, _ROUNDS))
+        cold = _seconds(_cold(functools.partial(_composed, k, _ROUNDS)))
+        whole = _seconds(functools.partial(_composed, k, curve))
         rows.append(("1e5 rounds", k, warm, 1.0, "1e5 rounds"))
         rows.append(("1e5 rounds, nothing kept", k, cold, cold / warm, "1e5 rounds"))
         rows.append(("curve of 50 values of T", k, whole, whole / warm, "1e5 rounds"))
@@ -142,13 +143,14 @@ def time_one_round() -> pd.DataFrame:
     theirs = peers.one_round(path) if path else None
     rows: list[tuple[str, float, float, float, float]] = []
     for n in 10.0 ** np.arange(3, 13):
-        setting = {"n": int(n), "eps0": _EPS0, "delta": _DELTA}
+        setting: dict[str, Any] = {"n": int(n), "eps0": _EPS0, "delta": _DELTA}
         found: dict[str, float] = {}
 
-        def ours(setting: dict[str, float] = setting, found: dict[str, float] = found) -> None:
+        def ours(setting: dict[str, Any] = setting, found: dict[str, float] = found) -> None:
             found["here"] = float(accountants.epsilon("shuffle-clones", rounds=1, **setting))
 
-        def script(setting: dict[str, float] = setting, found: dict[str, float] = found) -> None:
+        def script(setting: dict[str, Any] = setting, found: dict[str, float] = found) -> None:
+            assert theirs is not None  # called where there is one
             found["script"] = theirs(**setting)
 
         measured = {"here": _cold(ours)}
@@ -207,9 +209,9 @@ def time_shuffled_gaussian() -> pd.DataFrame:
     _pair_bounds(2)  # warms up
     rows: list[tuple[str, int, float, float, float]] = []
     for n in (7, 100, 1000, 10**4, 10**5, 10**6):
-        ours, width = _timed_once(lambda n=n: _pair_bounds(n))
+        ours, width = _timed_once(functools.partial(_pair_bounds, n))
         rows.append(("here", n, ours, width, 1.0))
         if n <= _LARGEST_OF_PEER and importlib.util.find_spec(_PEER):
-            theirs, width = _timed_once(lambda n=n: _peer_bounds(n))
+            theirs, width = _timed_once(functools.partial(_peer_bounds, n))
             rows.append(("pld-accounting", n, theirs, width, theirs / ours))
     return pd.DataFrame(rows, columns=["measured", "n", "seconds", "width", "ratio"])

@@ -70,6 +70,8 @@ def one_round(path: Path) -> Callable[..., float]:
         path: of the script.
     """
     known = importlib.util.spec_from_file_location(path.stem, path)
+    assert known is not None  # a path that ends in .py has one
+    assert known.loader is not None
     module: Any = importlib.util.module_from_spec(known)
     known.loader.exec_module(module)
 

@@ -106,7 +106,7 @@ def _round(
         images=images,
         labels=labels,
         k=images.shape[0],
-        randomizer=GaussianLimit(made) if limit else made,
+        randomizer=GaussianLimit(made) if limit else made,  # type: ignore[arg-type]  # those that have a limit
         clip=clip,
         seed=0,
     )
@@ -160,7 +160,7 @@ def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS, scale: fl
             rows.append(("round", name, device.type, seconds, 1, least / seconds))
         generator = torch.Generator(device).manual_seed(0)
         block = torch.empty(normals, device=device)
-        seconds = _seconds(lambda block=block, source=generator: block.normal_(generator=source), device)
+        seconds = _seconds(functools.partial(block.normal_, generator=generator), device)
         drawn = ("normals", "torch (float32)", device.type, seconds, normals)
         rows.append((*drawn, byte * block.nbytes / seconds))
         if device.type == "cpu":

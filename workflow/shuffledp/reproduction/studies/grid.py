@@ -17,7 +17,7 @@ FOLDER = "sweep"
 SEPARATOR = "~"
 
 
-def coordinates(*, eps0: float, k: int, randomizer: str) -> dict[str, str]:
+def coordinates(*, eps0: float | None, k: int | None, randomizer: str) -> dict[str, str]:
     """Return a point of the grid as paths spell it."""
     return {"eps0": f"{eps0:.10g}", "k": f"{k:.0f}", "randomizer": randomizer}
 
@@ -79,7 +79,7 @@ class Sweep:
                 "k": cell.k,
                 "randomizer": cell.randomizer,
                 "runs": runs[cell.name],
-                "curves": curves[parts(_point(cell))[:2]],
+                "curves": curves[_panel(cell)],
             }
             for cell in self.cells
         ]
@@ -107,6 +107,11 @@ class Sweep:
         cost = f"about {hours:.1f}" if hours >= 0.1 else "less than 0.1"
         jobs = f"{len(left)} trainings and {len(curves)} accounting jobs"
         return f"sweep: {jobs} left, {cost} core-hours of training"
+
+
+def _panel(cell: Experiment) -> tuple[str, str]:
+    figure, panel, *_ = parts(_point(cell))
+    return figure, panel
 
 
 def _point(cell: Experiment) -> dict[str, str]:

@@ -106,14 +106,20 @@ def sweep(quantity: Quantity, *, variable: str, values: Iterable[float], fixed: 
     return {column: [row[column] for row in rows] for column in rows[0]}
 
 
+def _window(protocol: str, **setting: Any) -> protocols.Window:
+    found = protocols.create(protocol, **setting)
+    assert isinstance(found, protocols.Window)  # as of every protocol that quantities name
+    return found
+
+
 # Empty slots, which the server answers with dummy updates
 
 
-def _empty_slots(*, n: float, slots: float, participation: float = 1.0) -> tuple[float, float]:
+def _empty_slots(*, n: int, slots: int, participation: float = 1.0) -> tuple[float, float]:
     return balle2020.empty_slots(n=n, m=slots, participation=participation)
 
 
-def _sliding_empty_slots(*, n: float, slots: float) -> tuple[float, float]:
+def _sliding_empty_slots(*, n: int, slots: int) -> tuple[float, float]:
     return balle2020.sliding_window_empty_slots(n=n, m=slots)
 
 
@@ -127,10 +133,10 @@ def _dummies(formula: Callable[..., tuple[float, float]], place: int, **setting:
     return {"value": formula(**setting)[place]}
 
 
-def _drawn_dummies(protocol: str, *, runs: float, seed: float, n: float, **setting: float) -> Point:
+def _drawn_dummies(protocol: str, *, runs: int, seed: int, n: int, **setting: Any) -> Point:
     """Mean number of slots that nobody picks, over runs of a protocol."""
     count = checks.count("runs", runs, at_least=2)
-    drawn = protocols.create(protocol, n=n, seed=int(seed), **setting)
+    drawn = _window(protocol, n=n, seed=int(seed), **setting)
     empty = np.array([float((drawn.loads(run) == 0).sum()) for run in range(count)])
     return {"value": float(empty.mean()), "error": float(empty.std(ddof=1)) / math.sqrt(count)}
 
@@ -169,7 +175,7 @@ for _protocol, (_theorem, _formula, _variables) in _WINDOWS.items():
     kind="upper",
     variables=("n", "slots", "delta"),
 )
-def _load_norm(*, n: float, slots: float, delta: float) -> Point:
+def _load_norm(*, n: int, slots: int, delta: float) -> Point:
     return {"value": balle2020.load_norm(n=n, m=slots, delta=delta)}
 
 
@@ -180,10 +186,10 @@ def _load_norm(*, n: float, slots: float, delta: float) -> Point:
     kind="estimate",
     variables=("n", "slots", "delta", "runs", "seed"),
 )
-def _drawn_load_norm(*, n: float, slots: float, delta: float, runs: float, seed: float) -> Point:
+def _drawn_load_norm(*, n: int, slots: int, delta: float, runs: int, seed: int) -> Point:
     """The largest l_2 norm of the loads in so many runs, and the share of norms beyond Lemma A.6's bound."""
     count = checks.count("runs", runs)
-    drawn = protocols.create("averaged-window", n=n, seed=int(seed), slots=slots)
+    drawn = _window("averaged-window", n=n, seed=int(seed), slots=slots)
     norms = np.array([float(np.linalg.norm(drawn.loads(run))) for run in range(count)])
     beyond = norms > balle2020.load_norm(n=n, m=slots, delta=delta)
     return {"value": float(norms.max()), "beyond": float(beyond.mean())}
@@ -201,7 +207,7 @@ _OF_UTILITY = ("n", "slots", "dimension", "sigma", "lipschitz", "radius")
     kind="upper",
     variables=(*_OF_UTILITY, "participation"),
 )
-def _fixed_window_utility(*, slots: float, **setting: float) -> Point:
+def _fixed_window_utility(*, slots: int, **setting: Any) -> Point:
     return {"value": balle2020.fixed_window_utility(m=slots, **setting)}
 
 
@@ -212,7 +218,7 @@ def _fixed_window_utility(*, slots: float, **setting: float) -> Point:
     kind="upper",
     variables=_OF_UTILITY,
 )
-def _averaged_utility(*, slots: float, **setting: float) -> Point:
+def _averaged_utility(*, slots: int, **setting: Any) -> Point:
     return {"value": balle2020.averaging_utility(m=slots, **setting)}
 
 
@@ -223,5 +229,5 @@ def _averaged_utility(*, slots: float, **setting: float) -> Point:
     kind="upper",
     variables=(*_OF_UTILITY, "smoothness"),
 )
-def _smooth_utility(*, slots: float, **setting: float) -> Point:
+def _smooth_utility(*, slots: int, **setting: Any) -> Point:
     return {"value": balle2020.averaging_utility(m=slots, **setting)}

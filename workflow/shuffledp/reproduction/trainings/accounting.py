@@ -35,6 +35,7 @@ def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
         }
     if not checked_in:
         return {}
+    assert experiment.noise is not None  # as of every gaussian randomiser
     noisy = {**who, "sigma": experiment.noise / 2, "delta": experiment.delta}
     if experiment.delta0 is None:
         return {("distributed-check-in", "gaussian"): noisy}
@@ -49,8 +50,9 @@ def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-def _share(experiment: Experiment) -> float:
+def _share(experiment: Experiment) -> float | None:
     """Return the share of the high region of its pure randomiser."""
+    assert experiment.eps0 is not None  # as of every pure randomiser
     named, given = named_randomizers.of_training(
         experiment.randomizer, dimension=networks.DIMENSIONS[experiment.model]
     )

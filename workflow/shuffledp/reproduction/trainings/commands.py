@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -126,5 +127,7 @@ def reproduce(
     """
     torch.set_num_threads(1)
     data = runs.load(experiment, root=root, on=torch.device("cpu"))
-    setting = {"folder": folder, "data": data, "rows": rows, "stamp": stamp, "say": say}
-    return all([replay.replay(experiment, seed=seed, **setting) for seed in seeds])
+    again = functools.partial(
+        replay.replay, experiment, folder=folder, data=data, rows=rows, stamp=stamp, say=say
+    )
+    return all([again(seed=seed) for seed in seeds])

@@ -82,7 +82,7 @@ class Grid:
         clients = self.experiment.n - (0 if self.experiment.bootstrap else self.held_out)
         setting = {"n": clients, "k": None if self.experiment.rate is not None else self.experiment.k}
         return tuple(
-            replace(self.experiment, **setting, epochs=(self.epochs,), learning_rates=(rate,))
+            replace(self.experiment, **setting, epochs=(self.epochs,), learning_rates=(rate,))  # type: ignore[arg-type]
             for rate in self.learning_rates
         )
 

@@ -38,7 +38,7 @@ def tune(
         say: called with a line a try.
     """
     parts = tries.split(data, grid.held_out, seed=SEED)
-    left, rows = list(range(len(grid.tries))), {}
+    left, rows = list(range(len(grid.tries))), {}  # type: ignore[var-annotated]
     for count, epochs in grid.stages:
         left = sorted(left, key=lambda at: -_height(rows.get(at)))[:count]
         for at in sorted(left):
@@ -51,7 +51,7 @@ def tune(
                 history = None
             rows[at] = tries.result(entry.learning_rates[0], history)
             if grid.halving:
-                rows[at]["epochs"] = epochs
+                rows[at]["epochs"] = epochs  # type: ignore[index]
             rate, accuracy = entry.learning_rates[0], rows[at]["accuracy"]
             after = f" after {epochs} epochs" if grid.halving else ""
             say(f"{entry.name}: learning rate {rate:g}, held-out accuracy {accuracy:.4f}{after}")

@@ -132,7 +132,7 @@ def fetch(folder: Path, *, mirrors: Sequence[str]) -> None:
     Raises:
         ValueError: every source failed.
     """
-    tried = []
+    tried: list[str] = []
     missing = [name for name in MNIST_SHA256 if not (folder / name).is_file()]
     for mirror in mirrors:
         missing = [name for name in missing if not _from_mirror(mirror, name, folder, tried)]

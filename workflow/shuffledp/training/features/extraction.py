@@ -46,7 +46,7 @@ def load(experiment: Experiment, *, root: Path | str | None = None, cache: Path 
     if not (table.exists() and record.exists()):
         made = _computed(experiment, root, path)
         with files.replacing(table) as temporary, open(temporary, "wb") as stream:
-            np.savez(stream, **made)
+            np.savez(stream, allow_pickle=False, **made)
         files.write_json(record, {"about": _about(experiment), "sha256": files.sha256(table)})
         path.with_suffix(".pt").unlink(missing_ok=True)
     written = files.read_json(record)
@@ -101,6 +101,7 @@ def _computed(experiment: Experiment, root: Path | str | None, stem: Path) -> Ar
             other = _public(experiment, root)
             public = colour_images.floats(other.train_images), other.train_labels
         checkpoint = stem.with_suffix(".pt")
+        assert experiment.features is not None  # nobody asks for those of others
         rows = pretraining.rows(
             public,
             (train, test),

@@ -22,5 +22,5 @@ def glorot(model: Network, *, seed: int) -> Network:
             receptive = math.prod(layer.weight.shape[2:])
             limit = math.sqrt(6.0 / (receptive * (layer.weight.shape[0] + layer.weight.shape[1])))
             nn.init.uniform_(layer.weight, -limit, limit, generator=generator)
-            nn.init.zeros_(layer.bias)
+            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
     return model

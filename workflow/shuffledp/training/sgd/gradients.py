@@ -151,5 +151,5 @@ def of(model: nn.Module) -> Gradients:
     if isinstance(model, nn.Sequential):
         chain = [layers.closed_form(module) for module in model]
         if None not in chain:
-            return Layerwise(chain)
+            return Layerwise(chain)  # type: ignore[arg-type]
     return Functional(model)

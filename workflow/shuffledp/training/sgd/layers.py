@@ -122,7 +122,7 @@ class Conv(Layer):
     def __init__(self, module: nn.Conv2d) -> None:
         self.weight, self.bias = module.weight, module.bias
         self.stride, self.padding = module.stride, module.padding
-        self.size = self.weight.numel() + self.bias.numel()
+        self.size = self.weight.numel() + self.bias.numel()  # type: ignore[union-attr]
 
     @staticmethod
     def fits(module: nn.Conv2d) -> bool:
@@ -131,8 +131,8 @@ class Conv(Layer):
         return plain and not isinstance(module.padding, str) and module.bias is not None
 
     def _padded(self, x: Tensor) -> Tensor:
-        vertical, horizontal = self.padding
-        return functional.pad(x, (horizontal, horizontal, vertical, vertical)).contiguous()
+        vertical, horizontal = self.padding  # type: ignore[str-unpack]
+        return functional.pad(x, (horizontal, horizontal, vertical, vertical)).contiguous()  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the output."""

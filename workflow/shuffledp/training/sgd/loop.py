@@ -75,14 +75,14 @@ def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = 
         randomizer = registry.create(
             experiment.randomizer,
             dimension=sum(parameter.numel() for parameter in model.parameters()),
-            radius=experiment.clip_norm,
+            radius=experiment.clip_norm,  # type: ignore[arg-type]
             eps0=experiment.eps0 if experiment.noise is None else None,
             noise_multiplier=experiment.noise,
         )
         if experiment.aggregate == "clt":
             from shuffledp.randomizers.clt import GaussianLimit
 
-            randomizer = GaussianLimit(randomizer)
+            randomizer = GaussianLimit(randomizer)  # type: ignore[arg-type]
     setting = {
         "images": data.train_images,
         "labels": data.train_labels,
@@ -95,7 +95,7 @@ def start(experiment: Experiment, *, seed: int, data: Data, chunk: int | None = 
         "chunk": chunk,
     }
     if experiment.protocol == schedule.SAMPLING:
-        return cldp_sgd.CldpSgd(model, **setting)
+        return cldp_sgd.CldpSgd(model, **setting)  # type: ignore[arg-type]
     holds = None
     if experiment.bootstrap:
         holds = population.Bootstrap(images=data.train_images.shape[0], seed=seed)
@@ -157,10 +157,10 @@ def train(
 
 def _excess(experiment: Experiment, data: Data) -> convex.ExcessRisk:
     ball = {"regularization": experiment.regularization, "radius": experiment.projection}
-    longest = convex.lipschitz(data.train_images, **ball)
-    if experiment.clip_norm < longest:
+    longest = convex.lipschitz(data.train_images, **ball)  # type: ignore[arg-type]
+    if experiment.clip_norm < longest:  # type: ignore[operator]
         raise ValueError(
             f"clip_norm must be at least {longest:.6g} for schedule {schedule.THEOREM3!r}, as gradients may "
             f"be that long and clipped ones have another mean, got {experiment.clip_norm:g}"
         )
-    return convex.ExcessRisk(data.train_images, data.train_labels, **ball)
+    return convex.ExcessRisk(data.train_images, data.train_labels, **ball)  # type: ignore[arg-type]

@@ -39,9 +39,9 @@ def rounds_per_epoch(experiment: Experiment) -> int:
     if experiment.epoch_rounds is not None:
         return experiment.epoch_rounds
     if experiment.protocol == SAMPLING:
-        return experiment.n // experiment.k
+        return experiment.n // experiment.k  # type: ignore[operator]
     protocol = protocol_of(experiment, seed=0)
-    return protocol.length if isinstance(protocol, protocols.Window) else experiment.n // experiment.k
+    return protocol.length if isinstance(protocol, protocols.Window) else experiment.n // experiment.k  # type: ignore[operator]
 
 
 def total_epochs(experiment: Experiment) -> int:
@@ -74,7 +74,7 @@ def theorem3(experiment: Experiment, *, dimension: int) -> dict[str, Any]:
 
 def diameter(experiment: Experiment) -> float:
     """Return D, of the ball that theta is projected to; for an experiment with a projection."""
-    return 2 * experiment.projection
+    return 2 * experiment.projection  # type: ignore[operator]
 
 
 def step(experiment: Experiment, index: int, *, dimension: int) -> float:
