@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help figures all train resume test test-slow test-slurm test-crash lint bench report clean
+.PHONY: help figures all train resume test test-slow test-slurm test-crash lint docs bench report clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -28,7 +28,8 @@ $(VENV)/.with-train: EXTRAS := figures,workflow,training,scattering
 $(VENV)/.with-slurm: EXTRAS := figures,workflow,lint,test,training,scattering,cluster
 # types are checked against those of torch, which must be there
 $(VENV)/.with-lint: EXTRAS := figures,workflow,lint,training
-$(VENV)/.with-test: EXTRAS := figures,workflow,lint,test,training,scattering
+$(VENV)/.with-docs: EXTRAS := docs,figures,interop
+$(VENV)/.with-test: EXTRAS := docs,figures,workflow,lint,test,training,scattering
 $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
@@ -66,6 +67,9 @@ lint: $(VENV)/.with-lint ## Check style, types and layers: ruff, snakefmt, mypy,
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/snakemake --lint
+
+docs: $(VENV)/.with-docs ## Make the documentation site, build/docs/index.html (no network is needed to make or to read it)
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
 
 bench: $(VENV)/.with-figures ## Time the accountants, and training if torch is there, into results/benchmarks/ (two minutes)
 	$(BIN)/snakemake --cores 1 $(TIMING:benchmark_%=results/benchmarks/%.csv) --forcerun $(TIMING)

@@ -263,14 +263,6 @@ def test_readme_links_lead_somewhere(root, readme):
     assert len(links) > 3
     for link in links:
         assert "://" in link or (root / link).exists(), link
-    headings = {
-        re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
-        for line in readme.split("\n")
-        if line.startswith("#")
-    }
-    anchors = re.findall(r"\]\(#([^)]+)\)", readme)
-    assert anchors
-    assert set(anchors) <= headings
 
 
 def test_readme_names_functions_that_exist(readme):

@@ -24,6 +24,7 @@ from shuffledp.accountants import (
     systems,
     unshuffled,
 )
+from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds
 from shuffledp.accountants.named import bracket, epsilon
 from shuffledp.accountants.registry import (
     Accountant,
@@ -48,6 +49,7 @@ __all__ = [
     "checkin",
     "checkin_gaussian",
     "clones",
+    "delta_at",
     "distributed",
     "epsilon",
     "feldman2021",
@@ -58,6 +60,8 @@ __all__ = [
     "girgis2021ccs",
     "koskela2022",
     "krr",
+    "largest_eps0",
+    "most_rounds",
     "named",
     "names",
     "random_checkin",

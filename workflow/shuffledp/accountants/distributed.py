@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp import numerics
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import kairouz2015
@@ -24,7 +23,7 @@ from shuffledp.pld.outcomes import (
     merge_to_lattice,
     renyi_divergences,
 )
-from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.profiles.inversion import outcomes_epsilon
 from shuffledp.rdp.curve import RenyiCurve, evaluate
 
 _STEP = 10.0  # of the nats below which losses are left out
@@ -112,7 +111,7 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
         pair, found = _pair(n, rate, sigma, np.array([count]), delta, "upper"), []
         for share in via_pld.SHARES:
             each = share * delta / max(count, 1.0)
-            eps = max(_alone(outcomes, each) for outcomes in pair)
+            eps = max(outcomes_epsilon(outcomes, delta=each, bound="upper") for outcomes in pair)
             if math.isfinite(eps):
                 composed = kairouz2015(eps=eps, delta=each, rounds=count, total_delta=delta)
                 found.append((float(composed), each))
@@ -134,24 +133,6 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
 def _lower(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "lower")
     return via_pld.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
-
-
-def _alone(outcomes: Outcomes, delta: float) -> float:
-    """Epsilon of one round, rounded up, from the outcomes themselves: no lattice need tell them apart."""
-    some = outcomes.loss > 0
-    mass, loss = outcomes.mass[some], outcomes.loss[some]
-    order = np.argsort(loss)
-    mass, loss = mass[order], loss[order]
-
-    def profile(eps: float) -> float:
-        above = slice(np.searchsorted(loss, eps, side="right"), None)
-        return float(np.sum(mass[above] * -np.expm1(eps - loss[above]))) * (1 + numerics.OUTWARD)
-
-    rest = (delta - outcomes.infinite) * (1 - 2 * numerics.EPSILON)
-    if rest <= 0:
-        return math.inf
-    largest = float(loss.max(initial=0.0))
-    return float(to_epsilon(np.vectorize(profile, otypes=[float]), delta=rest, largest=largest))
 
 
 def _cut(n: int, rate: float) -> int:

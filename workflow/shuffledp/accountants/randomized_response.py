@@ -30,8 +30,11 @@ def two_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
     trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
-    mass, loss = TwoSymbols(n, k, eps0).losses()
-    return _columns([Outcomes(mass * np.exp(loss), loss), Outcomes(mass, -loss)], rounds, delta)
+    count = TwoSymbols(n, k, eps0)
+    mass, loss = count.losses()
+    error = count.loss_errors(loss)
+    pairs = [Outcomes(mass * np.exp(loss), loss - error), Outcomes(mass, -loss - error)]
+    return _columns(pairs, rounds, delta)
 
 
 @register(

@@ -12,8 +12,8 @@ from shuffledp import numerics
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
-from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step
-from shuffledp.profiles.inversion import least_epsilon, to_epsilon
+from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step, listed_rounds
+from shuffledp.profiles.inversion import outcomes_epsilon, to_epsilon
 from shuffledp.profiles.subsampling import Profile
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
@@ -25,7 +25,12 @@ SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)
 # Epsilon at which what reports of another law may add to delta has settled: relative steps, and how many.
 _SETTLED, _MOST_STEPS = 1e-9, 100
 
-_COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
+# Outcomes of several rounds that are listed one by one, and what of delta may be left out then.
+_MOST_LISTED, _RARE = 2**19, 1e-8
+
+# How often the step may be quadrupled where the sum spreads over too many lattice points, or errors take more
+# than this share of delta.
+_COARSER, _TELLING = 12, 0.01
 
 # Outside, ratios of probabilities or their squares are not representable; nothing is claimed but what pure DP
 # gives.
@@ -54,7 +59,8 @@ def columns(
 ) -> Columns:
     """Return epsilon of T rounds for every T, and what the error budget leaves open, relative to delta.
 
-    A lower bound on one round is that of the outcomes themselves: no lattice is needed to add losses up.
+    Few rounds of few outcomes are listed, and epsilon is that of the outcomes themselves: no lattice is
+    needed to add losses up.
 
     Args:
         pairs: outcomes of one round; where there are several (directions of neighbours), the largest epsilon
@@ -68,9 +74,6 @@ def columns(
     lattices = [_Rounded(pair, rounded) for pair in pairs]
 
     def one(count: float) -> tuple[float, float]:
-        if count == 1 and bound == "lower":
-            return max(least_epsilon(pair, delta=delta) for pair in pairs), numerics.OUTWARD
-
         def at(target: float) -> tuple[float, float]:
             return max(pair.epsilon(int(count), target, bound) for pair in lattices)
 
@@ -178,6 +181,12 @@ class _Rounded:
 
     def epsilon(self, count: int, delta: float, bound: str) -> tuple[float, float]:
         """Epsilon of that many rounds, and the error budget relative to delta."""
+        if count == 0:
+            return 0.0, 0.0
+        listed = listed_rounds(self._pair, rounds=count, bound=bound, rare=_RARE * delta, most=_MOST_LISTED)
+        if listed is not None:
+            return outcomes_epsilon(listed, delta=delta, bound=bound), count * numerics.OUTWARD + _RARE
+        best = (np.inf if bound == "upper" else 0.0), 0.0
         for coarser in range(_COARSER):
             composition = Composition([(self._lattice(coarser), count)], bound=bound)
             try:
@@ -186,8 +195,11 @@ class _Rounded:
                 error = composition.delta_with_errors(epsilon)[1].total if stated else 0.0
             except LatticeTooFineError:
                 continue
-            return epsilon, error / delta
-        return (np.inf if bound == "upper" else 0.0), 0.0
+            found = epsilon, error / delta
+            best = min(best, found) if bound == "upper" else max(best, found)
+            if error <= _TELLING * delta:
+                break
+        return best
 
 
 def nothing_to_say(eps0: float, rounds: FloatArray, bound: str) -> Columns | None:

@@ -47,7 +47,7 @@ class Round:
         """Return an upper bound on epsilon of so many such rounds; at delta = 0, their pure DP."""
         return float(registry.epsilon(self.accountant, rounds=rounds, delta=delta, **dict(self.setting)))
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019 - of what is frozen and equal to others of its setting
+    @functools.lru_cache(maxsize=16)  # noqa: B019 - of what is frozen and equal to others of its setting
     def outcomes(self, nats: float) -> Outcomes:
         """Return the pair that dominates it; what is rarer than e^-nats may be left out.
 

@@ -10,6 +10,7 @@ from shuffledp.checks import BoolArray, FloatArray
 
 _CROSSING_WIDTH = 2.0**-40  # of a bracket over its upper end
 _CROSSING_STEPS = 150  # enough for bisections alone
+_APART = 8.0  # ends of a bracket with a ratio beyond are of different sizes
 
 
 def last_true(holds: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray) -> FloatArray:
@@ -37,8 +38,8 @@ def last_true(holds: Callable[[FloatArray], BoolArray], low: FloatArray, high: F
 def crossing(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
     """Return, element by element, where a falling function crosses 0, from above.
 
-    Regula falsi with the Illinois weights, and a bisection every third step, so that it is quick on smooth
-    functions and never slow.
+    The method of Chandrupatla (1997): inverse quadratic interpolation where the last three points bear it,
+    bisection elsewhere, of logarithms while the ends of a bracket are of different sizes.
 
     Args:
         height: maps an array of points to heights, -inf allowed; above 0 up to some point, not from there on.
@@ -52,25 +53,39 @@ def crossing(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: 
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     above, below = height(low), height(high)
     high = np.where(above > 0, high, low)
-    raised = np.zeros(low.shape, dtype=bool)  # whether the lower end was the last to move
-    for step in range(_CROSSING_STEPS):
+    third, at_third = high.copy(), np.full(low.shape, -np.inf)
+    newest_is_low = np.ones(low.shape, dtype=bool)
+    for _ in range(_CROSSING_STEPS):
         width = high - low
-        if not (width > _CROSSING_WIDTH * high).any():
+        open_ = width > _CROSSING_WIDTH * high
+        if not open_.any():
             break
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = above / (above - below)
-        bisected = ~np.isfinite(share) | (step % 3 == 2)
-        share = np.where(bisected, 0.5, np.clip(share, 0.0, 1.0))
-        middle = low + share * width
+        point, value = np.where(newest_is_low, low, high), np.where(newest_is_low, above, below)
+        other, at_other = np.where(newest_is_low, high, low), np.where(newest_is_low, below, above)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            place, share = (point - other) / (third - other), (value - at_other) / (at_third - at_other)
+            smooth = (share**2 < place) & ((1 - share) ** 2 < 1 - place)
+            step = value / (at_other - value) * (at_third / (at_other - at_third))
+            step += (
+                (third - point)
+                / (other - point)
+                * (value / (at_third - value))
+                * (at_other / (at_third - at_other))
+            )
+            guess = point + step * (other - point)
+        halved = np.where(
+            high > _APART * low, np.sqrt(np.maximum(low, high / _APART**2) * high), low + width / 2
+        )
+        guess = np.where(smooth & np.isfinite(guess), guess, halved)
         # never at an end, which would teach nothing
-        least = _CROSSING_WIDTH / 4 * high
-        middle = np.where(width > 2 * least, np.clip(middle, low + least, high - least), high)
-        found = height(middle)
+        least = np.minimum(_CROSSING_WIDTH / 4 * high, width / 2)
+        guess = np.where(open_, np.clip(guess, low + least, high - least), high)
+        found = height(guess)
         true = found > 0
-        low, high = np.where(true, middle, low), np.where(true, high, middle)
-        # an end that stays twice weighs half
-        again = (true == raised) & (step > 0)
-        above = np.where(true, found, np.where(again, above / 2, above))
-        below = np.where(true, np.where(again, below / 2, below), found)
-        raised = true
+        stays = true == newest_is_low
+        third = np.where(stays, point, other)
+        at_third = np.where(stays, value, at_other)
+        low, above = np.where(true, guess, low), np.where(true, found, above)
+        high, below = np.where(true, high, guess), np.where(true, below, found)
+        newest_is_low = true
     return high

@@ -31,9 +31,11 @@ _DIRECT = 20  # steps of a Fourier transform that take the time of one product o
 _PRUNED = 1e-12
 _SPECK = 1e-25  # mass that a bound adds instead of looking at it
 _SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is used
-_OVERSAMPLING = 32  # how much finer the grid of frequencies is than the lattice needs
+# How much finer the grid of frequencies is than the lattice needs, and points up to which it is so long.
+_OVERSAMPLING, _LONGEST = 32, 2**24
 _ACCURATE = 1e-6  # error budget over value up to which a contour is used for another eps than its own
 _MOST_FREQUENCIES = 2**20
+_MOST_SEARCHED = 2**22  # frequencies of all contours of one search, where it is not done after two of them
 _MOST_PRODUCTS = 2**25  # of a frequency and a loss
 _TILTS = (1e-4, 1e6)  # range of tilts, in inverse standard deviations
 _WINDOW = 40.0  # standard deviations of the tilted sum
@@ -125,12 +127,23 @@ class _Tilted:
                 f"{index[-1] - index[0]} lattice points are needed, {_MOST_FREQUENCIES} at most are supported"
             )
         dense = np.bincount(index - index[0], weights=self.mass[core])
-        length = fft.next_fast_len(max(_OVERSAMPLING * dense.size, 4096), real=True)
-        grid = 1 - np.minimum(np.abs(fft.rfft(dense, length)) + missing, 1.0) ** 2
+        finer = min(_OVERSAMPLING, max(_LONGEST // dense.size, 4))
+        length = fft.next_fast_len(max(finer * dense.size, 4096), real=True)
+        # in place: these are the longest arrays of all
+        grid = np.abs(fft.rfft(dense, length))
+        grid += missing
+        np.minimum(grid, 1.0, out=grid)
+        np.square(grid, out=grid)
+        np.subtract(1.0, grid, out=grid)
         spacing = 2 * math.pi / (length * self.lattice.step)
-        upper_ends = spacing * np.arange(1, grid.size)
-        slope = np.minimum(2 * self.variance * upper_ends, math.sqrt(2 * self.variance))
-        return spacing, np.minimum(grid[:-1], grid[1:]) - slope * spacing / 2
+        slope = np.arange(1, grid.size, dtype=np.float64)
+        slope *= spacing
+        slope *= 2 * self.variance
+        np.minimum(slope, math.sqrt(2 * self.variance), out=slope)
+        slope *= spacing / 2
+        cells = np.minimum(grid[:-1], grid[1:])
+        cells -= slope
+        return spacing, cells
 
     def log_largest(self, omega: float) -> float:
         """Upper bound on log |phi| at all frequencies from ``omega`` on.
@@ -183,7 +196,7 @@ class _Contour:
             if self.log_outside < -60.0:
                 break
             length *= 1.5
-        self.points = 2 * math.ceil(length / self._step / 2)
+        self.points = 2 * fft.next_fast_len(math.ceil(length / self._step / 2), real=True)
         self.window = self.points * self._step
 
     def _set_frequencies(self, parts: list[_Tilted]) -> None:
@@ -218,6 +231,7 @@ class _Contour:
         self._multiplicity[0] = 1.0
         if count == self.points // 2 + 1:
             self._multiplicity[-1] = 1.0
+        self.frequencies = count
         heard = self._log_power.real > -_NEGLIGIBLE
         if not heard.all():
             self.log_left_out = max(self.log_left_out, -_NEGLIGIBLE)
@@ -312,6 +326,7 @@ class Composition:
             )
         self.infinite = -math.expm1(log_kept)
         self._latest: _Contour | None = None
+        self._contours = self._searched = 0
 
     def _safe(self, value: float, budget: ErrorBudget) -> float:
         if self.bound == "upper":
@@ -350,7 +365,14 @@ class Composition:
     def _contour_at(self, eps: float) -> _Contour:
         """A contour fit for this eps: the latest one, if eps is well inside its window."""
         if self._latest is None or not self._latest.covers(eps):
+            self._contours += 1
             self._latest = _Contour(self.phases, self._tilt(lambda found, _: found < eps))
+            self._searched += self._latest.frequencies
+            if self._searched > _MOST_SEARCHED and self._contours > 2:
+                raise LatticeTooFineError(
+                    f"{self._contours} contours with {self._searched} frequencies are not enough, at most "
+                    f"{_MOST_SEARCHED} are supported"
+                )
         return self._latest
 
     def delta_with_errors(self, eps: float) -> tuple[float, ErrorBudget]:

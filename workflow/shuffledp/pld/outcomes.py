@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -18,6 +18,8 @@ _PIECE = 2**18  # outcomes that are looked at together
 # 0.03%, whatever the number of rounds.
 POINTS_PER_DEVIATION = 20
 
+_MOST_ROUNDS = 32  # of which outcomes are listed; more would be a long way to go
+_DENSE = 8  # lattice points an outcome, up to which all in the range are counted
 _CELLS = 64  # cells of the step in which outcomes are merged first
 _ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point
 
@@ -94,6 +96,53 @@ def _gather(step: float, index: FloatArray, mass: FloatArray, infinite: float) -
     return Lattice(step * stride, points / stride, total, infinite)
 
 
+def listed_rounds(
+    outcomes: Outcomes, *, rounds: int, bound: Literal["upper", "lower"], rare: float, most: int
+) -> Outcomes | None:
+    """Return T rounds of a pair, each of their outcomes by itself; None if they are too many.
+
+    Args:
+        outcomes: of one round; masses are good to ``numerics.OUTWARD``, losses to some units in the last
+            place.
+        rounds: T >= 1.
+        bound: side to which masses and losses are rounded.
+        rare: probability in all rounds of outcomes that may be left out, to be counted as infinite loss by an
+            upper bound and as none by a lower bound.
+        most: outcomes that may be listed.
+    """
+    if rounds == 1:
+        return outcomes
+    share = rare / (2 * rounds)
+
+    def too_many(size: int) -> bool:
+        return math.comb(size + rounds - 1, rounds) > most
+
+    if rounds > _MOST_ROUNDS or too_many(int(np.count_nonzero(outcomes.mass >= share))):
+        return None
+    side = 1 if bound == "upper" else -1
+    order = np.argsort(outcomes.mass)
+    gone = int(np.searchsorted(np.cumsum(outcomes.mass[order]), share))
+    kept = np.sort(order[gone:])
+    if too_many(kept.size):
+        return None
+    each = outcomes.infinite + float(outcomes.mass[order[:gone]].sum())
+    one, log_mass = outcomes.loss[kept], np.log(outcomes.mass[kept])
+    # each multiset of outcomes is listed once, by their places in rising order
+    last, same = np.arange(one.size), np.ones(one.size)
+    loss, size, log_ways = one, np.abs(one), log_mass
+    for count in range(2, rounds + 1):
+        choices = one.size - last
+        row = np.repeat(np.arange(last.size), choices)
+        place = np.arange(row.size) - np.repeat(np.cumsum(choices) - choices, choices) + last[row]
+        same = np.where(place == last[row], same[row] + 1, 1.0)
+        loss, size = loss[row] + one[place], size[row] + np.abs(one[place])
+        log_ways = log_ways[row] + log_mass[place] + np.log(count / same)
+        last = place
+    mass = np.exp(log_ways) * (1 + side * rounds * numerics.OUTWARD)
+    infinite = rounds * each * (1 + numerics.OUTWARD)
+    return Outcomes(mass, loss + side * (16 + rounds) * EPSILON * size, infinite)
+
+
 def lattice_step(outcomes: Outcomes) -> float:
     """Return the step of the lattice for a pair: a divisor of its largest loss (any, if all are 0)."""
     moving = outcomes.loss != 0
@@ -117,10 +166,18 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
         below = np.floor(loss / step)
         within = loss - below * step
         share = np.clip(np.expm1(-within) / math.expm1(-step), 0.0, 1.0)
-        points, inverse = np.unique(np.concatenate([below, below + 1]), return_inverse=True)
+        place, parts = (
+            np.concatenate([below, below + 1]),
+            np.concatenate([weight * (1 - share), weight * share]),
+        )
+        lowest = below.min()
+        span = int(below.max() - lowest) + 2
+        if span <= _DENSE * loss.size:  # without sorting
+            points, inverse = lowest + np.arange(span), (place - lowest).astype(np.int64)
+        else:
+            points, inverse = np.unique(place, return_inverse=True)
         index.append(points)
-        split = np.concatenate([weight * (1 - share), weight * share])
-        mass.append(np.asarray(np.bincount(inverse, weights=split), dtype=np.float64))
+        mass.append(np.asarray(np.bincount(inverse, weights=parts), dtype=np.float64))
     return _gather(step, np.concatenate(index), np.concatenate(mass), outcomes.infinite)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,8 @@ from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes
 from shuffledp.profiles.subsampling import Profile
+
+Bound = Literal["upper", "lower"]
 
 
 def to_epsilon(profile: Profile, *, delta: ArrayLike, largest: float) -> float | FloatArray:
@@ -40,33 +43,36 @@ def to_epsilon(profile: Profile, *, delta: ArrayLike, largest: float) -> float |
     return checks.like_input(found.reshape(deltas.shape))
 
 
-def least_epsilon(outcomes: Outcomes, *, delta: float) -> float:
-    """Return epsilon of one round at delta, of a pair given by its outcomes, rounded down.
+def outcomes_epsilon(outcomes: Outcomes, *, delta: float, bound: Bound) -> float:
+    """Return epsilon at delta of a pair given by its outcomes, rounded to the side of the bound.
 
     delta(eps) = E[1 - e^(eps - loss)]_+ is a sum over the losses above eps. Between two neighbouring losses
-    the sum has the same terms, and is solved for eps in closed form. What is left out of the outcomes adds
-    nothing.
+    the sum has the same terms, and is solved for eps in closed form.
 
     Args:
         outcomes: masses, good to ``numerics.OUTWARD``, and losses, good to some units in the last place.
-        delta: target, in (0, 1).
+        delta: target, in [0, 1).
+        bound: "upper": what is left out of the outcomes counts as infinite loss; "lower": it adds nothing.
 
     Returns:
-        A lower bound on the smallest eps >= 0 with delta(eps) <= delta.
+        A bound on the smallest eps >= 0 with delta(eps) <= delta; inf where what an upper bound leaves out
+        exceeds delta by itself.
     """
+    side = 1 if bound == "upper" else -1
+    left_out = outcomes.infinite * (1 + 4 * numerics.EPSILON) if bound == "upper" else 0.0
+    if left_out > delta:
+        return math.inf
     above = (outcomes.loss > 0) & (outcomes.mass > 0)
     order = np.argsort(-outcomes.loss[above])
-    loss, mass = outcomes.loss[above][order], outcomes.mass[above][order]
+    loss = outcomes.loss[above][order] * (1 + side * 16 * numerics.EPSILON)
+    mass = outcomes.mass[above][order] * (1 + side * numerics.OUTWARD)
     if not loss.size:
         return 0.0
 
     def at(eps: float) -> float:
-        """delta(eps), rounded down."""
+        """delta(eps), on the side of the bound."""
         count = int(np.searchsorted(-loss, -eps))
-        gone = eps - loss[:count]
-        value = float(mass[:count] @ -np.expm1(gone)) * (1 - numerics.OUTWARD)
-        sizes = np.exp(gone) * (np.abs(loss[:count]) + eps)
-        return value - 8 * numerics.EPSILON * float(mass[:count] @ sizes)
+        return left_out + float(mass[:count] @ -np.expm1(eps - loss[:count]))
 
     if at(0.0) <= delta:
         return 0.0
@@ -76,10 +82,14 @@ def least_epsilon(outcomes: Outcomes, *, delta: float) -> float:
         middle = (low + high) // 2
         low, high = (middle, high) if at(float(loss[middle])) <= delta else (low, middle)
     base, taken = float(loss[low]), slice(0, high)
-    reached = float(mass[taken] @ -np.expm1(np.minimum(base - loss[taken], 0.0)))
+    reached = left_out + float(mass[taken] @ -np.expm1(np.minimum(base - loss[taken], 0.0)))
     missing = (delta - reached) / float(mass[taken] @ np.exp(base - loss[taken]))
     eps = min(max(base + math.log1p(-missing), 0.0), base) if missing < 1 else 0.0
     step = max(eps, base * numerics.EPSILON) * 2.0**-50
+    if bound == "upper":
+        while eps < base and at(eps) > delta:
+            eps, step = min(eps + step, base), 2 * step
+        return eps
     while eps > 0 and at(eps) <= delta:
         eps, step = max(eps - step, 0.0), 2 * step
     return eps

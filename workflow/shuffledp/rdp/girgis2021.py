@@ -31,7 +31,7 @@ def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
 
 
 def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | FloatArray:
-    """Ternary |chi|^order divergence of the shuffle of k reports: girgis2021, Theorem 4.
+    """Ternary ``|chi|^order`` divergence of the shuffle of k reports: girgis2021, Theorem 4.
 
     Args:
         order: the exponent alpha, real numbers >= 2, any shape.
