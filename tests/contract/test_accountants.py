@@ -242,7 +242,10 @@ def test_no_lower_bound_exceeds_an_upper_bound_at_extreme_eps0(eps0, n, k):
     )
 
 
-@pytest.mark.parametrize("delta", [5e-324, 1e-321, 1e-310, 1e-290, 1e-100])
+@pytest.mark.parametrize(
+    "delta",
+    [5e-324, *(pytest.param(delta, marks=pytest.mark.slow) for delta in (1e-321, 1e-310, 1e-100)), 1e-290],
+)
 def test_no_lower_bound_exceeds_an_upper_bound_at_the_smallest_delta(delta):
     setting = {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": delta}
     assert_lower_below_upper(
@@ -299,10 +302,13 @@ def test_the_bracket_is_that_of_the_best_accountants(setting):
         assert value == accountants.epsilon(name, **setting, rounds=30)
 
 
-def test_brackets_of_other_systems():
-    check_in = {"n": 1e4, "rate": 0.1, "eps0": 1.0, "rounds": 10, "delta": 1e-6}
+@pytest.mark.parametrize(
+    ("clients", "checking_in"), [(1e3, 500), pytest.param(1e4, 1e4, marks=pytest.mark.slow)]
+)
+def test_brackets_of_other_systems(clients, checking_in):
+    check_in = {"n": checking_in, "rate": 0.1, "eps0": 1.0, "rounds": 10, "delta": 1e-6}
     for setting in (
-        {"protocol": "shuffle", "n": 1e3, "eps0": 2.0, "rounds": 10, "delta": 1e-8},
+        {"protocol": "shuffle", "n": clients, "eps0": 2.0, "rounds": 10, "delta": 1e-8},
         {"protocol": "shuffled-check-in", **check_in},
     ):
         bracket = accountants.bracket(**setting)

@@ -39,7 +39,15 @@ def assert_refused(run, says):
     assert len(run.output.strip().splitlines()) < 10, run.output
 
 
-@pytest.mark.parametrize(("old", "new", "says"), EDITS.values(), ids=EDITS)
+def each_but_the_first_is_slow(cases):
+    """All of them start a run each, and take the same way once the configuration is read."""
+    return [
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] if at else [])
+        for at, (name, case) in enumerate(cases.items())
+    ]
+
+
+@pytest.mark.parametrize(("old", "new", "says"), each_but_the_first_is_slow(EDITS))
 def test_a_mistake_in_the_configuration_is_said_once(clone, old, new, says):
     clone.edit("config/config.yaml", old, new)
     run = clone.run("--dry-run")
@@ -49,7 +57,7 @@ def test_a_mistake_in_the_configuration_is_said_once(clone, old, new, says):
     assert f"config/config.yaml line {number})" in run.output
 
 
-@pytest.mark.parametrize(("text", "says"), OVERLAYS.values(), ids=OVERLAYS)
+@pytest.mark.parametrize(("text", "says"), each_but_the_first_is_slow(OVERLAYS))
 def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
     (clone.path / "mine.yaml").write_text(text, encoding="utf-8")
     run = clone.run("--dry-run", "--configfile", "mine.yaml")
@@ -60,8 +68,10 @@ def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
 @pytest.mark.parametrize(
     "target",
     [
-        "figures/girgis2021/fig1.pdf",  # no such figure
-        "results/girgis2021/fig4/a/girgis2021-lower.csv",  # an accountant that is in another figure only
+        # no such figure
+        pytest.param("figures/girgis2021/fig1.pdf", marks=pytest.mark.slow),
+        # an accountant that is in another figure only
+        "results/girgis2021/fig4/a/girgis2021-lower.csv",
     ],
 )
 def test_a_misspelt_target_is_named(clone, target):

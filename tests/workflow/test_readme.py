@@ -41,10 +41,17 @@ PROGRAMS = ("make", "snakemake", "shuffledp", "python", "pip", "conda", "git", "
 COMMANDS = list(dict.fromkeys(command.removeprefix(".venv/bin/") for command in _commands() if command))
 
 
+# Ten seconds of accounting, and a training by the command that the next line of the README trains by too.
+DEAR = ("--protocol shuffled-check-in --clients 6e4", "train girgis2021-fig3 --seed 0")
+
+
 def of(program, *, few=False):
     """Commands of one program; where a few are enough for the ordinary suite, the slow one has the others."""
     own = [one for one in COMMANDS if one.split()[0] == program]
-    slow = [pytest.mark.slow if few and at % 4 else () for at in range(len(own))]
+    slow = [
+        pytest.mark.slow if (few and at % 4) or any(words in one for words in DEAR) else ()
+        for at, one in enumerate(own)
+    ]
     return pytest.mark.parametrize(
         "command", [pytest.param(one, marks=marks) for one, marks in zip(own, slow, strict=True)]
     )

@@ -34,15 +34,25 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch):
     assert "core-hours" not in plan.stdout
 
 
-def test_a_tiny_study_is_made_once(clone, monkeypatch):
+@pytest.mark.parametrize(
+    ("overlay", "trainings", "curves"),
+    [
+        pytest.param("sweep: {grid: {eps0: [1], k: [50]}}\n", 2, 2, id="one cell"),
+        pytest.param("{}\n", 8, 8, id="whole", marks=pytest.mark.slow),
+    ],
+)
+def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, trainings, curves):
     pytest.importorskip("torch")
-    names = ("config.yaml", "sweep.yaml", "sweep-smoke.yaml")
-    sweep = config.load([clone.path / "config" / name for name in names]).sweep
-    run = clone.run("--cores", "all", *SMOKE)
+    smaller = tmp_path / "smaller.yaml"
+    smaller.write_text(overlay, encoding="utf-8")
+    arguments = (*SMOKE[:3], str(smaller), *SMOKE[3:])
+    names = [clone.path / "config" / name for name in ("config.yaml", "sweep.yaml", "sweep-smoke.yaml")]
+    sweep = config.load([*names, smaller]).sweep
+    run = clone.run("--cores", "all", *arguments)
     assert run.status == 0, run.output
     assert run.jobs == {
-        "train_sweep": 8,
-        "compute_sweep_curve": 8,
+        "train_sweep": trainings,
+        "compute_sweep_curve": curves,
         "compute_frontier": 1,
         "plot_frontier": 1,
     }
@@ -65,7 +75,7 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch):
             )
         )
     monkeypatch.chdir(clone.path)
-    settings = config.load([f"config/{name}" for name in names])
+    settings = config.load([*names, smaller])
     about = {"caption": products.frontier_caption(settings, settings.sweep)}
     assert "; trained on CPU." in render_caption(clone.path / "workflow/report/frontier.rst", about)
 
@@ -76,11 +86,11 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch):
     assert clone.leftovers() == []
 
     # what is there is not made again, and what is missing is made without the rest
-    again = clone.plan(*SMOKE)
+    again = clone.plan(*arguments)
     assert again.jobs == {}
     assert "sweep: 0 trainings and 0 accounting jobs left" in again.stderr
     (folder / "eps0~1/k~50/randomizer~l2_hemisphere/seed0.csv").unlink()
-    less = clone.plan(*SMOKE)
+    less = clone.plan(*arguments)
     assert less.jobs == {"train_sweep": 1, "compute_frontier": 1, "plot_frontier": 1}
     assert "sweep: 1 trainings and 0 accounting jobs left" in less.stderr
 

@@ -39,30 +39,39 @@ def untrained(clone):
     return clone
 
 
-def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
+@pytest.mark.slow
+def test_a_figure_that_no_run_is_there_for_is_not_drawn(untrained):
     clone = untrained
-    for arguments in ((), ("all_figures", "--forcerun", "plot")):
-        assert not clone.plan(*arguments).jobs.keys() & {"train", "fetch_mnist"}
+    assert not clone.plan("all_figures", "--forcerun", "plot").jobs.keys() & {"train", "fetch_mnist"}
     stem = "figures/girgis2021/theorem3"
     asked = clone.run("-n", f"{stem}.pdf")
     assert asked.status != 0, "what no run is there for is not drawn"
     assert f"{stem}.pdf" in asked.output
-    asked = clone.plan("all_trainings").jobs
-    assert asked == {
-        "fetch_mnist": 1,
-        "compute_features": sum(entry.features is not None for entry in shipped.experiments),
-        "train": sum(entry.seeds for entry in shipped.experiments),
-    }
     assert clone.plan("results/training/girgis2021-nonprivate/seed0.csv").jobs == {
         "fetch_mnist": 1,
         "train": 1,
     }
 
 
+def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
+    clone = untrained
+    assert not clone.plan().jobs.keys() & {"train", "fetch_mnist"}
+    asked = clone.plan("all_trainings").jobs
+    assert asked == {
+        "fetch_mnist": 1,
+        "compute_features": sum(entry.features is not None for entry in shipped.experiments),
+        "train": sum(entry.seeds for entry in shipped.experiments),
+    }
+
+
+@pytest.mark.slow
 def test_results_that_are_there_plan_nothing(trained):
     clone, _ = trained
     assert clone.plan("all_trainings").jobs == {}
-    # data fetched after training are no reason to train again
+
+
+def test_data_fetched_after_training_are_no_reason_to_train_again(trained):
+    clone, _ = trained
     files.write_json(clone.path / "resources/mnist.json", {})
     os.utime(clone.path / "resources/mnist.json", (time.time() + 60,) * 2)
     assert clone.plan("all_trainings").jobs == {}

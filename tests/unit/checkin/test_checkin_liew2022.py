@@ -160,7 +160,11 @@ def test_every_accountant_is_monotone_and_within_pure_dp(name):
 
 
 @pytest.mark.parametrize(
-    "setting", [{"n": 200, "rate": 0.1, "eps0": 1.0}, {"n": 3000, "rate": 0.02, "eps0": 2.0}]
+    "setting",
+    [
+        {"n": 200, "rate": 0.1, "eps0": 1.0},
+        pytest.param({"n": 3000, "rate": 0.02, "eps0": 2.0}, marks=pytest.mark.slow),
+    ],
 )
 def test_no_lower_bound_exceeds_an_upper_bound(setting):
     rounds = [1, 10, 300]

@@ -64,7 +64,10 @@ def test_blocks_of_clones_are_on_the_bound_s_side(n, k):
     assert truth * (1 - 1e-3) < lower < truth < upper < truth * (1 + 1e-3)
 
 
-@pytest.mark.parametrize(("setting", "within", "ratio"), VALUES)
+@pytest.mark.parametrize(
+    ("setting", "within", "ratio"),
+    [pytest.param(*case, marks=[] if at in (2, 3) else pytest.mark.slow) for at, case in enumerate(VALUES)],
+)
 def test_epsilon_against_independent_lattices(setting, within, ratio):
     given = dict(zip(("n", "k", "eps0", "rounds", "delta"), setting, strict=True))
     upper = accountants.epsilon("clones-joint-pld", **given)
@@ -117,9 +120,11 @@ def test_check_ins_of_nearly_all_are_a_shuffle_of_nearly_all(rounds):
     assert check_in == pytest.approx(accountants.epsilon("shuffle-clones", n=2000, **given), rel=5e-3)
 
 
-@pytest.mark.parametrize("rate", [0.02, 0.4])
-def test_check_ins_lie_between_what_is_run_and_the_earlier_pair(rate):
-    given = {"n": 500, "rate": rate, "eps0": 1.5, "rounds": 12, "delta": 1e-6}
+@pytest.mark.parametrize(
+    ("n", "rate"), [(500, 0.02), (50, 0.4), pytest.param(500, 0.4, marks=pytest.mark.slow)]
+)
+def test_check_ins_lie_between_what_is_run_and_the_earlier_pair(n, rate):
+    given = {"n": n, "rate": rate, "eps0": 1.5, "rounds": 12, "delta": 1e-6}
     joint = accountants.epsilon("check-in-joint-pld", **given)
     assert joint <= accountants.epsilon("check-in-pld", **given)
     assert joint >= max(

@@ -1,6 +1,7 @@
 """The bounds on the shuffled Gaussian hold together: over settings, directions, clients and rounding."""
 
 import importlib
+import itertools
 import math
 
 import numpy as np
@@ -20,15 +21,24 @@ from shuffledp.profiles import (
 WIDTH = {1: 1e-8, 2: 1e-3, 7: 1e-3, 100: 1e-3, 10**4: 1e-3, 10**6: 3e-3}
 SIGMAS = [0.3, 0.45, 0.7, 1.0, 2.0, 10.0, 1000.0]
 DELTAS = [0.1, 1e-4, 1e-8, 1e-12]
+CORNERS = {(n, sigma) for n in (1, 10**6) for sigma in (SIGMAS[0], SIGMAS[-1])}
+# A few between the corners, in one direction each.
+BETWEEN = {(7, 1.0, "forward"), (100, 0.45, "reverse"), (10**4, 2.0, "forward"), (10**4, 0.3, "reverse")}
+GRID = [
+    pytest.param(
+        *case,
+        marks=[] if case[:2] in CORNERS or case in BETWEEN else pytest.mark.slow,
+        id="-".join(map(str, case)),
+    )
+    for case in itertools.product(WIDTH, SIGMAS, ("forward", "reverse"))
+]
 
 
 def bracket(eps, **setting):
     return tuple(np.asarray(shuffled_gaussian(eps, bound=bound, **setting)) for bound in ("lower", "upper"))
 
 
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("sigma", SIGMAS)
-@pytest.mark.parametrize("n", WIDTH)
+@pytest.mark.parametrize(("n", "sigma", "direction"), GRID)
 def test_the_bracket_is_narrow_down_to_small_delta(n, sigma, direction):
     guesses = [
         shuffled_gaussian_epsilon(delta, n=n, sigma=sigma, direction=direction)
@@ -40,14 +50,28 @@ def test_the_bracket_is_narrow_down_to_small_delta(n, sigma, direction):
     assert (upper <= lower * (1 + WIDTH[n])).all()
 
 
-@settings(max_examples=60, deadline=None)
-@given(
+anywhere = given(
     n=st.integers(1, 3000),
     log_sigma=st.floats(math.log(0.1), math.log(1000)),
     scaled=st.floats(-12, 12),
     direction=st.sampled_from(["forward", "reverse"]),
 )
+
+
+@settings(max_examples=15, deadline=None)
+@anywhere
 def test_the_bounds_hold_together_anywhere(n, log_sigma, scaled, direction):
+    assert_bounds_hold_together(n, log_sigma, scaled, direction)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@anywhere
+def test_the_bounds_hold_together_at_more_draws(n, log_sigma, scaled, direction):
+    assert_bounds_hold_together(n, log_sigma, scaled, direction)
+
+
+def assert_bounds_hold_together(n, log_sigma, scaled, direction):
     sigma = min(max(math.exp(log_sigma), 0.1), 1000.0)
     eps = scaled / sigma
     lower, upper = bracket(eps, n=n, sigma=sigma, direction=direction)
@@ -63,8 +87,18 @@ def test_the_bounds_hold_together_anywhere(n, log_sigma, scaled, direction):
     assert lower <= shuffled_gaussian(eps, n=1, sigma=sigma, direction=direction)
 
 
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize(
+    ("sigma", "direction"),
+    [
+        (0.5, "forward"),
+        (1.0, "reverse"),
+        (3.0, "reverse"),
+        *(
+            pytest.param(sigma, direction, marks=pytest.mark.slow)
+            for sigma, direction in ((0.5, "reverse"), (1.0, "forward"), (3.0, "forward"))
+        ),
+    ],
+)
 def test_more_clients_never_cost_more(sigma, direction):
     targets = np.array([0.0, 0.02, 0.3, 1.0, 2.0])
     former = np.ones(targets.shape)
@@ -126,7 +160,7 @@ def test_epsilon_at_the_ends():
     assert shuffled_gaussian_epsilon(1e-300, n=3, sigma=1.0, bound="lower") == 0.0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
 def test_prices_do_not_depend_on_what_was_asked_before(seed):
     """A contour that serves another strike than its own gives a price within the bracket of a new one."""
     rng = np.random.default_rng(seed)

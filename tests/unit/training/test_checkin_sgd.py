@@ -240,7 +240,8 @@ def test_a_run_that_stops_goes_on_where_it_was(protocol, tmp_path):
     assert [row["train_loss"] for row in other] != [row["train_loss"] for row in whole]
 
 
-def test_check_in_learns_as_well_as_sampling_of_its_mean_size():
+@pytest.mark.parametrize("seeds", [3, pytest.param(6, marks=pytest.mark.slow)])
+def test_check_in_learns_as_well_as_sampling_of_its_mean_size(seeds):
     changes = {"n": 2000, "epochs": (3, 3), "learning_rates": (0.3, 0.1)}
     ends = {}
     for setting in (
@@ -249,7 +250,7 @@ def test_check_in_learns_as_well_as_sampling_of_its_mean_size():
     ):
         assert setting.rounds == 24
         loaded = runs.load(setting, root=None, on=runs.device("cpu"))
-        found = [runs.train(setting, seed=seed, data=loaded)[-1]["test_accuracy"] for seed in range(6)]
+        found = [runs.train(setting, seed=seed, data=loaded)[-1]["test_accuracy"] for seed in range(seeds)]
         ends[setting.protocol] = np.array(found)
     assert ends["shuffled-check-in"].mean() > 0.3, "it learns, where guessing has a tenth"
     noise = math.sqrt(sum(each.var(ddof=1) / each.size for each in ends.values()))
