@@ -34,7 +34,8 @@ JOINED = [
     for name in panel.accountants
     if accountants.get(name).kind != "estimate"
 ]
-# What another processor's elementary functions, or fewer values in one call, may change; tables have all digits.
+# What another processor's elementary functions, or fewer values in one call, may change; tables have all
+# digits.
 LAST_BITS = 1e-11
 
 
