@@ -13,7 +13,7 @@ from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition, LatticeTooFineError
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step, listed_rounds
-from shuffledp.profiles.inversion import outcomes_epsilon, to_epsilon
+from shuffledp.profiles.inversion import Bound, outcomes_epsilon, to_epsilon
 from shuffledp.profiles.subsampling import Profile
 
 # What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
@@ -54,7 +54,7 @@ def columns(
     rounded: Callable[..., Lattice],
     rounds: FloatArray,
     delta: float,
-    bound: str,
+    bound: Bound,
     moved: float = 0.0,
 ) -> Columns:
     """Return epsilon of T rounds for every T, and what the error budget leaves open, relative to delta.
@@ -179,7 +179,7 @@ class _Rounded:
             self._lattices.append(self._rounded(self._pair, step=step))
         return self._lattices[coarser]
 
-    def epsilon(self, count: int, delta: float, bound: str) -> tuple[float, float]:
+    def epsilon(self, count: int, delta: float, bound: Bound) -> tuple[float, float]:
         """Epsilon of that many rounds, and the error budget relative to delta."""
         if count == 0:
             return 0.0, 0.0
@@ -202,7 +202,7 @@ class _Rounded:
         return best
 
 
-def nothing_to_say(eps0: float, rounds: FloatArray, bound: str) -> Columns | None:
+def nothing_to_say(eps0: float, rounds: FloatArray, bound: Bound) -> Columns | None:
     """Return the columns for settings without a numerical answer: eps0 = 0, or too small or large for one."""
     if SMALLEST_EPS0 <= eps0 <= LARGEST_EPS0:
         return None

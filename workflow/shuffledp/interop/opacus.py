@@ -54,7 +54,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
     def __init__(
         self,
         optimizer: DPOptimizer,
-        data_loader: DataLoader,
+        data_loader: DataLoader[Any],
         *,
         randomizer: str,
         eps0: float,
@@ -83,7 +83,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             self.attach_step_hook(optimizer.step_hook)
         checks.choice("randomizer", randomizer, registry.PURE)
         dimension = sum(one.numel() for one in self.params)
-        self.clients, self.eps0 = len(data_loader.dataset), checks.positive("eps0", eps0)
+        self.clients, self.eps0 = len(data_loader.dataset), checks.positive("eps0", eps0)  # type: ignore[arg-type]
         self.randomizer = registry.create(
             randomizer, dimension=dimension, radius=self.max_grad_norm, eps0=self.eps0
         )
