@@ -9,11 +9,18 @@ snakemake -n --configfile config/sweep.yaml -- all_sweep  a large study: what it
 
 import sys
 
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-from shuffledp.reproduction import recovery
+from shuffledp.reproduction import config as configuration, recovery
 
 min_version("9.13")
+
+try:
+    # Snakemake, which reads it next, would name no line.
+    configuration.check_file("config/config.yaml")
+except ValueError as error:
+    raise WorkflowError(str(error)) from None
 
 
 configfile: "config/config.yaml"

@@ -65,6 +65,57 @@ def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
     assert "mine.yaml line 2)" in run.output
 
 
+def spoilt(path, how):
+    """Make a file one that cannot be read, whoever runs the tests; a folder at its place is such a one."""
+    if how == "broken":
+        path.write_text("paths:\n  results: [a\nbounds: {}\n", encoding="utf-8")
+        return
+    path.unlink(missing_ok=True)
+    if how == "folder":
+        path.mkdir()
+
+
+UNREADABLE = {
+    "broken": "config/config.yaml line 3, column 7 is not valid YAML",
+    "missing": "config/config.yaml cannot be read or written (No such file or directory); check the path",
+    "folder": "config/config.yaml cannot be read or written (Is a directory); name a file, not a folder",
+}
+
+
+@pytest.mark.parametrize(("how", "says"), UNREADABLE.items(), ids=UNREADABLE)
+def test_a_configuration_that_cannot_be_read_is_named(clone, how, says):
+    spoilt(clone.path / "config/config.yaml", how)
+    assert_refused(clone.run("--dry-run"), says)
+
+
+def test_a_file_where_a_folder_of_the_workflow_should_be_is_named(clone):
+    (clone.path / ".snakemake").mkdir(exist_ok=True)
+    (clone.path / ".snakemake/requests").write_text("", encoding="utf-8")
+    assert_refused(clone.run("--dry-run"), ".snakemake/requests")
+
+
+# Snakemake reads a file of --configfile before it looks at the Snakefile; docs/howto/figures.md says what it
+# tells then.
+OF_SNAKEMAKE = {
+    "broken": "Config file is not valid JSON or YAML",
+    "missing": "No such file or directory: 'mine.yaml'",
+}
+
+
+@pytest.mark.parametrize(("how", "says"), OF_SNAKEMAKE.items(), ids=OF_SNAKEMAKE)
+def test_an_overlay_that_cannot_be_read_starts_nothing(clone, how, says):
+    spoilt(clone.path / "mine.yaml", how)
+    run = clone.run("--dry-run", "--configfile", "mine.yaml")
+    assert run.status != 0
+    assert run.output.count(says) == 1, run.output
+    assert clone.changed() <= {"mine.yaml"}
+    # the command line names the line
+    checked = clone.run_module("shuffledp", "train", "girgis2021-fig3", "--config", "mine.yaml")
+    assert checked.status == 2
+    assert len(checked.output.strip().splitlines()) == 1
+    assert ("mine.yaml line 3, column 7" if how == "broken" else "mine.yaml cannot be read") in checked.output
+
+
 @pytest.mark.parametrize(
     "target",
     [

@@ -6,7 +6,7 @@ from snakemake.exceptions import WorkflowError
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction import config as configuration
 from shuffledp.reproduction import jobs, schema
-from shuffledp.records import provenance
+from shuffledp.records import provenance, refusals
 from shuffledp.reproduction.figures import products as figure_products
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
@@ -26,22 +26,32 @@ MNIST = "resources/mnist.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.basedir) / "workflow/report"
 
-# A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
-CATALOGUE = provenance.Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
-for curve in SETTINGS.curves:
-    CATALOGUE.add("results", curve.product(RESULTS))
-for experiment in SETTINGS.experiments:
-    for run in SETTINGS.trainings(experiment):
-        CATALOGUE.add("trainings", run)
-for table in (*SETTINGS.quantity_curves, *SETTINGS.joined, *SETTINGS.simulations):
-    CATALOGUE.add("results", table.product(RESULTS))
+
+def catalogue():
+    """All products, of which those whose request changed are staged for the rules to see."""
+    # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
+    found = provenance.Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
+    for curve in SETTINGS.curves:
+        found.add("results", curve.product(RESULTS))
+    for experiment in SETTINGS.experiments:
+        for run in SETTINGS.trainings(experiment):
+            found.add("trainings", run)
+    for table in (*SETTINGS.quantity_curves, *SETTINGS.joined, *SETTINGS.simulations):
+        found.add("results", table.product(RESULTS))
+    for product in DRAWN.values():
+        found.add("figures", product)
+    found.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
+    found.add("pages", schema.key_page())
+    found.add("results", ledger_products.claims(SETTINGS))
+    found.add("pages", ledger_products.readme(SETTINGS))
+    return found
+
+
 DRAWN = {(figure.paper, figure.name): figure_products.product(SETTINGS, figure) for figure in SETTINGS.drawn}
-for product in DRAWN.values():
-    CATALOGUE.add("figures", product)
-CATALOGUE.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
-CATALOGUE.add("pages", schema.key_page())
-CATALOGUE.add("results", ledger_products.claims(SETTINGS))
-CATALOGUE.add("pages", ledger_products.readme(SETTINGS))
+try:
+    CATALOGUE = catalogue()
+except OSError as error:
+    raise WorkflowError(refusals.of_system(error)) from None
 
 # What the report tells the origin of: all but runs that were never made.
 NEVER_MADE = {run.record for run in CATALOGUE.products("trainings") if not Path(run.record).exists()}

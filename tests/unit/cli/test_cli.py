@@ -555,7 +555,7 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         (["girgis2021-fig3", "--seed", "0", "--seeds", "0-1"], "give one of --seed and --seeds, got both"),
         (["girgis2021-fig3", "--seeds", "0-1000"], "--seeds must be a range of at most 1000"),
         (["girgis2021-fig3", "--threads", "0"], "--threads must be a whole number >= 1"),
-        (["girgis2021-fig3", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read"),
+        (["girgis2021-fig3", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read or written"),
         (["girgis2021-fig3", "--sed", "0"], "No such option: --sed"),
     ],
 )

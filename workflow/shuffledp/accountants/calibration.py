@@ -165,10 +165,13 @@ def largest_eps0(
             f"{entry.system}, set by {', '.join(entry.system.variables)}; find rounds instead"
         )
     setting |= {"rounds": checks.count("rounds", rounds), "delta": delta}
+    # of a smaller eps0 no randomiser has this total variation
+    tv = checks.probability("tv", setting["tv"]) if "tv" in setting else 0.0
+    least = 2 * math.atanh(tv)
 
     @functools.cache
     def height(eps0: float) -> float:
-        return height_above(float(entry.epsilon(**setting, eps0=eps0)), target)
+        return height_above(float(entry.epsilon(**setting, eps0=eps0)), target) if eps0 > least else -1.0
 
     exponent = 0
     while height(decimal(1, exponent)) > 0:
@@ -187,7 +190,13 @@ def largest_eps0(
             )
     unit = exponent + 1 - DIGITS
     mantissa, _ = neighbours(lambda mantissa: height(decimal(mantissa, unit)), UNIT, 10 * UNIT)
-    return decimal(mantissa, unit)
+    found = decimal(mantissa, unit)
+    if found <= least:
+        raise ValueError(
+            f"target_eps={target:g} is too small: no randomiser with tv={tv:g} has eps0 below {least:.7g}, "
+            "from which on epsilon exceeds it; raise target_eps, lower tv or take fewer rounds"
+        )
+    return found
 
 
 def most_rounds(

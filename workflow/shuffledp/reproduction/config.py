@@ -354,19 +354,35 @@ def load(paths: Iterable[Path | str]) -> Settings:
     return resolve(merged, files=names)
 
 
+def check_file(path: Path | str) -> None:
+    """Refuse a file that holds no settings at all, for readers that tell neither its name nor the line.
+
+    Raises:
+        ValueError: it cannot be read, is no YAML, or has no keys.
+    """
+    root = _parsed(str(path), _composed)
+    if root is not None and not isinstance(root, yaml.MappingNode):
+        raise ValueError(f"configuration: {path} must hold keys and values, got a {root.id}")
+
+
 def _read(name: str) -> dict[str, Any]:
     """Return what a file holds."""
-    try:
-        found = yaml.safe_load(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"configuration: {name} cannot be read ({error.strerror}); check the path") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"configuration: {_invalid(name, error)}") from None
+    found = _parsed(name, yaml.safe_load)
     if found is None:
         return {}
     if not isinstance(found, dict):
         raise ValueError(f"configuration: {name} must hold keys and values, got {type(found).__name__}")
     return found
+
+
+def _parsed(name: str, parse: Callable[[str], Any]) -> Any:
+    """Return what a parser of YAML makes of a file, or say in a line what is wrong with it."""
+    try:
+        return parse(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(f"configuration: {refusals.of_system(error)}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"configuration: {_invalid(name, error)}") from None
 
 
 def _caption_files(paper: str, files: Sequence[str]) -> list[str]:
