@@ -19,7 +19,7 @@ import hashlib
 import importlib.util
 import io
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -189,26 +189,16 @@ def _code(source: bytes, package: str) -> _Code:
     The text is cut by position, not printed from a syntax tree, whose form depends on the Python version.
     """
     lines = source.splitlines()
-    tree = ast.parse(source)
-    docstrings = _docstrings(tree)
-    imports = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom) and _names(node, package)
-    ]
-    left_out = {id(node) for node in docstrings}
+    found = _Found(package)
+    found.walk(ast.parse(source), scope="", runs=True)
     inside_strings: set[int] = set()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.JoinedStr | ast.Constant) or id(node) in left_out:
-            continue
-        if isinstance(node, ast.JoinedStr) or isinstance(node.value, str | bytes):
-            inside_strings.update(range(node.lineno, node.end_lineno or node.lineno))
+    for string in found.strings:
+        inside_strings.update(range(string.lineno, string.end_lineno or string.lineno))
     for token in tokenize.tokenize(io.BytesIO(source).readline):
         if token.type == tokenize.COMMENT:
             row = token.start[0] - 1
             lines[row] = token.line[: token.start[1]].encode("utf-8")
-    cut: list[ast.stmt | ast.expr] = [*docstrings, *imports]
-    for node in sorted(cut, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+    for node in sorted(found.cut, key=lambda node: (node.lineno, node.col_offset), reverse=True):
         last = (node.end_lineno or node.lineno) - 1
         after = lines[last][node.end_col_offset :]
         lines[node.lineno - 1] = lines[node.lineno - 1][: node.col_offset]
@@ -219,7 +209,7 @@ def _code(source: bytes, package: str) -> _Code:
         for row, line in enumerate(lines, start=1)
         if line.strip() or row in inside_strings
     ]
-    return _Code(b"\n".join(kept), tuple(sorted(_bindings(tree, package))))
+    return _Code(b"\n".join(kept), tuple(sorted(found.bindings)))
 
 
 def _names(node: ast.AST, package: str) -> list[tuple[str, str, str]]:
@@ -232,25 +222,62 @@ def _names(node: ast.AST, package: str) -> list[tuple[str, str, str]]:
     return [entry for entry in found if entry[1].split(".")[0] == package and entry[1:] != (package, "")]
 
 
-def _bindings(node: ast.AST, package: str, scope: str = "") -> Iterator[_Binding]:
-    """Return what imports bind when the module runs: those for a type checker alone decide nothing."""
-    for alias, module, attribute in _names(node, package):
-        yield _Binding(scope, alias, module, attribute)
-    children = list(ast.iter_child_nodes(node))
-    if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-        children = list(node.orelse)
-    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        scope = f"{scope}.{node.name}"
-    for child in children:
-        yield from _bindings(child, package, scope)
+class _Found:
+    """What one walk through a syntax tree finds: a walk for each would take most of the time of a dry run.
+
+    Args:
+        package: whose imports count.
+
+    Attributes:
+        cut: docstrings and imports of the package.
+        strings: other strings.
+        bindings: what imports bind when the module runs; those for a type checker alone decide nothing.
+    """
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self.cut: list[ast.stmt | ast.expr] = []
+        self.strings: list[ast.expr] = []
+        self.bindings: list[_Binding] = []
+
+    def walk(self, node: ast.AST, scope: str, *, runs: bool) -> None:
+        """Go through a node and what is below it; ``runs`` is whether the module runs it."""
+        left_out = None
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = _names(node, self._package)
+            if names:
+                self.cut.append(node)
+            if runs:
+                self.bindings.extend(_Binding(scope, *name) for name in names)
+            return
+        if isinstance(node, ast.JoinedStr | ast.Constant):
+            if isinstance(node, ast.JoinedStr) or isinstance(node.value, str | bytes):
+                self.strings.append(node)
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            left_out = _docstring(node)
+            if left_out is not None:
+                self.cut.append(left_out)
+            if not isinstance(node, ast.Module):
+                scope = f"{scope}.{node.name}"
+        elif isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for unrun in (node.test, *node.body):
+                self.walk(unrun, scope, runs=False)
+            for other in node.orelse:
+                self.walk(other, scope, runs=runs)
+            return
+        for name in node._fields:
+            below: object = getattr(node, name, None)
+            for child in below if isinstance(below, list) else (below,):
+                # names of contexts and operators have no fields
+                if not isinstance(child, ast.AST) or not child._fields:
+                    continue
+                if left_out is None or getattr(child, "value", None) is not left_out:
+                    self.walk(child, scope, runs=runs)
 
 
-def _docstrings(tree: ast.AST) -> list[ast.Constant]:
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            first = node.body[0]
-            value = first.value if isinstance(first, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.append(value)
-    return found
+def _docstring(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+) -> ast.Constant | None:
+    first = node.body[0] if node.body else None
+    value = first.value if isinstance(first, ast.Expr) else None
+    return value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
