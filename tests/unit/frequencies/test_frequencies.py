@@ -130,6 +130,14 @@ def test_two_categories_have_one_hash_as_often_as_is_said(cells):
     assert 0 <= 1 / cells - oracle.own["collision"] < 1e-15
 
 
+def test_hashes_are_counted_to_the_last_value():
+    # cells of two values each: a hash that is off by one is in another cell
+    oracle = oracle_of("local-hashing", categories=40, cells=2**30)
+    factors, shifts = np.random.default_rng(1).integers(2**31 - 1, size=(2, 1000))
+    cells = oracle._hash(factors, shifts, 37)
+    assert oracle.aggregate(np.stack([factors, shifts, cells], axis=1)).supporting[37] == 1000
+
+
 @ALL
 @pytest.mark.parametrize("categories", [2, 10, 33])
 def test_counts_are_those_of_the_messages_one_by_one(name, categories, monkeypatch):

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 dp_accounting = pytest.importorskip("dp_accounting", reason="needs the extra interop")
@@ -10,12 +11,14 @@ from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant, privacy_loss_distribution
 
 from shuffledp import accountants
+from shuffledp.interop.composition import _on_step
 from shuffledp.interop.dp_accounting import (
     ShuffledCheckInDpEvent,
     ShuffledDpEvent,
     ShuffledPrivacyAccountant,
     to_privacy_loss_distribution,
 )
+from shuffledp.pld import Lattice
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from shuffledp.profiles.joint_clones import joint_clones
 
@@ -197,6 +200,17 @@ def test_calibration_works():
     )
     each = ShuffledDpEvent(**setting, eps0=1.0)
     assert epsilon_of(many(each, rounds)) <= 1.0 < epsilon_of(many(each, rounds + 2))
+
+
+def test_what_is_left_out_counts_as_disclosed():
+    event, setting = ShuffledDpEvent(n=300, k=60, eps0=2.0), {"n": 300, "k": 60, "eps0": 2.0}
+    distribution = to_privacy_loss_distribution(event, nats=3.0)
+    for eps in (0.0, 0.1, 0.4):
+        assert distribution.get_delta_for_epsilon(eps) >= joint_clones(eps, **setting) * (1 - 1e-11)
+    lattice = Lattice(0.2, np.array([1.0, 2.0]), np.array([0.5, 0.4]), 0.1)
+    finer = _on_step(lattice, 0.1)
+    assert (finer.step, finer.infinite) == (0.1, 0.1)
+    assert finer.loss == pytest.approx(lattice.loss)
 
 
 @pytest.mark.parametrize("interval", [1e-2, 1e-3])
