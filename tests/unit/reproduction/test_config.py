@@ -690,8 +690,8 @@ UNLIMITED = {
     "from",
     "to",
     "x_limit",
-    "stated/items/properties/epsilon",
-    "stated/items/properties/deviation",
+    "stated/items/epsilon",
+    "stated/items/deviation",
     "fixed/additionalProperties",
 }
 
