@@ -93,7 +93,7 @@ def test_phases_compose_as_two_symbol_randomised_response_does():
 def test_gaussian_events_count_double_as_in_their_own_accountant(noise, count):
     event = many(dp_event.GaussianDpEvent(noise), count)
     exact = gaussian_epsilon(1e-6, mu=2 * math.sqrt(count) / noise)
-    theirs = pld_privacy_accountant.PLDAccountant(REPLACE_ONE).compose(event).get_epsilon(1e-6)
+    theirs = pld_privacy_accountant.PLDAccountant(REPLACE_ONE, 1e-3).compose(event).get_epsilon(1e-6)
     assert exact <= epsilon_of(event) <= exact * 1.001
     assert epsilon_of(event) == pytest.approx(theirs, rel=2e-3)
 

@@ -254,6 +254,12 @@ def test_what_cannot_be_randomised_is_not_sent(sent):
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             mod()(sent(), CONTEXT, replying(**reply))
+    counting = sent()
+    counting.content = RecordDict({"arrays": ArrayRecord([np.zeros(3), np.zeros(2, dtype=np.int64)])})
+    with pytest.raises(
+        ValueError, match=r"^message must have arrays of floating-point numbers, got int64 in"
+    ):
+        mod()(counting, CONTEXT, trained)
     empty = sent()
     empty.content = RecordDict()
     with pytest.raises(ValueError, match=r"^message must have one array record, got 0"):

@@ -40,6 +40,8 @@ from flwr.serverapp import (  # noqa: E402
     SamplingMethod,
 )
 
+from shuffledp.randomizers.base import Randomizer  # noqa: E402
+
 METHOD = "shuffle"
 _SCHEMA_VERSION = 1
 
@@ -298,13 +300,14 @@ class LocalRandomizerMod:
             generator = torch.Generator()
             generator.seed()
         self._generator = generator
+        self._made: Randomizer | None = None
 
     def __call__(self, message: Message, context: Context, call_next: ClientAppCallable) -> Message:
         """Hand a message on, and randomise the reply.
 
         Raises:
             ValueError: message or reply have other than one array record, or arrays of different names or
-                shapes.
+                shapes, or of whole numbers.
             randomizers.base.NotFiniteError: the update is not finite.
         """
         if message.metadata.message_type.partition(".")[0] != MessageType.TRAIN:
@@ -316,6 +319,12 @@ class LocalRandomizerMod:
             return reply
         name, record = _arrays("reply", reply)
         after = {key: array.numpy() for key, array in record.items()}
+        whole = [key for key, array in before.items() if array.dtype.kind != "f"]
+        if whole:
+            raise ValueError(
+                f"message must have arrays of floating-point numbers, got {before[whole[0]].dtype} in "
+                f"{whole[0]!r}; leave such arrays out of the record"
+            )
         shapes = [{key: array.shape for key, array in arrays.items()} for arrays in (before, after)]
         if shapes[0] != shapes[1]:
             raise ValueError(
@@ -334,7 +343,10 @@ class LocalRandomizerMod:
         return reply
 
     def _randomized(self, update: np.ndarray) -> np.ndarray:
-        made = registry.create(self.randomizer, dimension=update.size, radius=self.radius, eps0=self.eps0)
+        made = self._made
+        if made is None or made.dimension != update.size:
+            made = registry.create(self.randomizer, dimension=update.size, radius=self.radius, eps0=self.eps0)
+            self._made = made
         rows = torch.from_numpy(update.astype(np.float64)).unsqueeze(0)
         return made.randomize(made.clip_(rows), generator=self._generator).squeeze(0).numpy()
 
