@@ -399,7 +399,7 @@ def test_the_simple_form_of_theorem_a_4_dominates(strength, eps0, delta):
 
 RATES = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 ORDERS = (2, 3, 5, 12)
-UPPER = ("liew2022-upper", "liew2022-baseline", "check-in-pld")
+UPPER = ("liew2022-upper", "liew2022-baseline", "liew2022-baseline-renyi", "check-in-pld")
 
 
 def check_in_pairs(randomiser, n, rate):

@@ -176,3 +176,18 @@ def test_the_accountant_of_numerical_shuffles_at_its_ends():
             for name in accountants.names("lower"):
                 if accountants.get(name).scope == "epsilon":
                     assert accountants.epsilon(name, **given) <= above, (name, eps0, delta)
+
+
+@pytest.mark.parametrize(("eps", "eps0"), [(0.1, 4.0), (0.5, 4.0), (0.3, 1.0)])
+def test_a_single_round_keeps_no_delta_for_a_composition(eps, eps0):
+    """At the delta of the profile itself the accountant gives back eps, and of a tenth its amplification."""
+    delta = float(profiles.clones(eps, n=500, eps0=eps0, analysis="feldman2021"))
+    given = {"eps0": eps0, "k": 500, "rounds": 1}
+    found = accountants.epsilon("feldman2021-numerical-strong", n=500, delta=delta, **given)
+    assert eps <= found <= eps * (1 + 1e-8)
+    sampled = accountants.epsilon("feldman2021-numerical-strong", n=5000, delta=delta / 10, **given)
+    assert np.log1p(0.1 * np.expm1(eps)) <= sampled <= np.log1p(0.1 * np.expm1(eps)) * (1 + 1e-8)
+    several = accountants.epsilon(
+        "feldman2021-numerical-strong", n=500, delta=delta, **{**given, "rounds": [1, 2]}
+    )
+    assert several[0] == found < several[1]

@@ -357,3 +357,49 @@ def test_the_old_bound_on_shuffling_against_the_clones():
         accountants.epsilon(f, **setting) for f in ("balle2020-shuffling-printed", "shuffle-clones")
     )
     assert clones < printed / 3
+
+
+# Corollary 3.3 in closed form, and Lemma A.1
+
+
+@pytest.mark.parametrize("windows", [2, 10, 100])
+@pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-9, 1e-100])
+def test_the_closed_form_of_repeated_windows_is_above_what_it_bounds(windows, delta):
+    """Equation (7) with the exact epsilon of a window, at every eps0 that the conditions allow."""
+    m = 400
+    n = m * windows
+    met = 0
+    for eps0 in (1e-3, 0.1, 0.5, 1.0, 2.0, 3.0, 4.0):
+        if not balle2020.corollary_applies(n=n, m=m, eps0=eps0):
+            continue
+        met += 1
+        one = balle2020.fixed_window(m=m, eps0=eps0, delta=delta, participation=m / n)
+        composed = balle2020.composed_windows(eps=one, windows=windows, delta=delta)
+        assert composed <= balle2020.corollary_3_3(n=n, m=m, eps0=eps0, beta=delta, delta=delta)
+    assert met >= 3
+
+
+def test_the_closed_form_of_repeated_windows_by_hand():
+    """4 (e - 1) sqrt(e 2 3/1e4) + 12 (e - 1)^2 e 2/1e4 for beta = e^-2 and delta = e^-3."""
+    found = balle2020.corollary_3_3(n=10**4, m=100, eps0=1.0, beta=math.exp(-2), delta=math.exp(-3))
+    e = math.e
+    assert found == pytest.approx(4 * (e - 1) * math.sqrt(6e-4 * e) + 24e-4 * (e - 1) ** 2 * e, rel=1e-12)
+    with pytest.raises(
+        ValueError, match=r"eps0 must be at most 2 log\(n/\(8 sqrt\(m\)\)\)/3 .*repeated_fixed_window"
+    ):
+        balle2020.corollary_3_3(n=100, m=100, eps0=1.0, beta=0.1, delta=0.1)
+    assert not balle2020.corollary_applies(n=100, m=100, eps0=1.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize("eps0", [0.0, 0.1, 2.0, 30.0])
+def test_randomised_response_attains_the_ratio_of_a_biased_sample(eps0, share):
+    """The record is 1, all others are 0, and the report is 1."""
+    true = 1 / (1 + math.exp(-eps0))
+    sampled = share * true + (1 - share) / (1 + math.exp(eps0))
+    assert balle2020.biased_sampling_ratio(eps0=eps0, share=share) == pytest.approx(true / sampled, rel=1e-12)
+
+
+def test_the_ratio_of_a_biased_sample_does_not_overflow():
+    assert balle2020.biased_sampling_ratio(eps0=800.0, share=0.5) == pytest.approx(2.0, rel=1e-12)
+    assert balle2020.biased_sampling_ratio(eps0=1.0, share=1.0) >= 1

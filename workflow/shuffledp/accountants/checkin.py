@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 
 import numpy as np
 
+from shuffledp import numerics
 from shuffledp.accountants import systems, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import ApproximateDP, kairouz2015, subsample
@@ -14,6 +16,8 @@ from shuffledp.checkin import liew2022
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, merge_to_lattice
 from shuffledp.profiles.four_kinds import kinds_outcomes
+from shuffledp.rdp.conversion import conversion_term
+from shuffledp.rdp.mironov2017 import mironov2017_pure
 
 SYSTEM = systems.enter(
     systems.System(
@@ -29,6 +33,7 @@ SYSTEM = systems.enter(
     )
 )
 _register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)
+_ORDERS = 1 + np.geomspace(1e-4, 1e4, 1601)  # of the Renyi DP of pure DP, known at every order
 
 
 @_register(
@@ -80,7 +85,7 @@ def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
 @_register(
     name="liew2022-baseline",
     citation="liew2022, ullman2017, kairouz2015",
-    theorem="appendix D of liew2022; Theorem 3.4 of kairouz2015",
+    theorem="a round as in appendix D of liew2022; Theorem 3.4 of kairouz2015",
     kind="upper",
     label="check-in, strong composition",
     needs=("eps0-LDP",),
@@ -93,8 +98,51 @@ def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: fl
     return baseline(n, rate, eps0, 0.0, rounds, delta)
 
 
+@_register(
+    name="liew2022-baseline-renyi",
+    citation="liew2022, ullman2017, mironov2017, girgis2021",
+    theorem="appendix D of liew2022: a round, its Renyi DP; Lemma 1 of girgis2021",
+    kind="upper",
+    label="check-in, no amplification by shuffling, Renyi",
+    needs=("eps0-LDP",),
+    note=(
+        "As liew2022-baseline, but with the composition that appendix D itself names: a round with no more "
+        "reports than occur as a rule is pure DP, and has the Renyi DP of randomised response."
+    ),
+)
+def _baseline_renyi(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
+    def compose(one: ApproximateDP, count: float, failure: float) -> float:
+        rest = delta - count * failure  # nothing is left of it at a delta of 0
+        if count == 0 or rest <= 0:
+            return float(count * one.eps)
+        above = count * np.asarray(mironov2017_pure(_ORDERS, eps=float(one.eps)))
+        terms = conversion_term(_ORDERS, delta=rest)
+        rounding = 8 * numerics.EPSILON * (above + (2 - math.log(rest)) / (_ORDERS - 1))
+        return max(float(np.min(above + terms + rounding)), 0.0)
+
+    return _composed(n, rate, eps0, 0.0, rounds, delta, compose)
+
+
 def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
-    """Return epsilon of T rounds as appendix D of liew2022 bounds it, for every T.
+    """Return epsilon of T rounds as appendix D of liew2022 bounds one, by strong composition, for every T."""
+
+    def compose(one: ApproximateDP, count: float, failure: float) -> float:
+        each = min(one.delta + failure, 1 - 1e-16)
+        return float(kairouz2015(eps=one.eps, delta=each, rounds=count, total_delta=delta))
+
+    return _composed(n, rate, eps0, delta0, rounds, delta, compose)
+
+
+def _composed(
+    n: int,
+    rate: float,
+    eps0: float,
+    delta0: float,
+    rounds: FloatArray,
+    delta: float,
+    compose: Callable[[ApproximateDP, float, float], float],
+) -> Columns:
+    """Return epsilon of T rounds of appendix D of liew2022 by a way to compose them, for every T.
 
     A round is (log(1 + gamma' (e^eps0 - 1)), gamma' delta0 + delta')-DP: no more than gamma' n clients take
     part but with probability delta'.
@@ -108,10 +156,7 @@ def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray
             # nobody reports, as a rule
             silent = ApproximateDP(0.0, 0.0)
             one = subsample(eps=eps0, delta=delta0, gamma=most / n) if most else silent
-            composed = kairouz2015(
-                eps=one.eps, delta=min(one.delta + failure, 1 - 1e-16), rounds=count, total_delta=delta
-            )
-            found.append((float(composed), failure, float(most)))
+            found.append((compose(one, count, failure), failure, float(most)))
         rows.append(min(found))
     table = np.array(rows).reshape(-1, 3)
     return {"epsilon": table[:, 0], "failure_delta": table[:, 1], "most_reports": table[:, 2]}

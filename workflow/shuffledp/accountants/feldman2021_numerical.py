@@ -9,15 +9,22 @@ import functools
 
 import numpy as np
 
+from shuffledp import numerics
 from shuffledp.accountants import via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import kairouz2015, remaining_delta, subsample
 from shuffledp.checks import FloatArray
 from shuffledp.profiles.clones import clones
 from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.profiles.subsampling import Profile
 
 _SHARES = (1e-4, 0.999)  # of what delta allows in total, that the rounds may use
 _PER_DECADE = 32
+
+
+def _profile(k: int, eps0: float) -> Profile:
+    """The privacy profile of one shuffle of k reports."""
+    return functools.partial(clones, n=k, eps0=eps0, analysis="feldman2021")
 
 
 @functools.lru_cache(maxsize=16)
@@ -31,8 +38,7 @@ def _shuffle_epsilon(k: int, eps0: float, exponents: list[int]) -> FloatArray:
     known = _table(k, eps0)
     missing = [exponent for exponent in exponents if exponent not in known]
     if missing:
-        profile = functools.partial(clones, n=k, eps0=eps0, analysis="feldman2021")
-        found = to_epsilon(profile, delta=_delta(np.array(missing)), largest=eps0)
+        found = to_epsilon(_profile(k, eps0), delta=_delta(np.array(missing)), largest=eps0)
         known.update(zip(missing, np.asarray(found).tolist(), strict=True))
     return np.array([known[exponent] for exponent in exponents])
 
@@ -50,7 +56,8 @@ def _delta(exponents: FloatArray) -> FloatArray:
     needs=("eps0-LDP",),
     note=(
         "One shuffle by the privacy profile of its clones, subsampled, composed; the split of delta between "
-        "the rounds and their composition is the best of 32 values a decade, and reported."
+        "the rounds and their composition is the best of 32 values a decade, and reported. A single round "
+        "has all of delta, as nothing is composed."
     ),
 )
 def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -72,8 +79,21 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
     epsilon = np.where((shuffle_delta >= low) & (shuffle_delta <= high), composed, np.inf)
     best = np.argmin(epsilon, axis=1) if exponents.size else np.zeros(0, dtype=np.int64)
     chosen = np.asarray(sampled.delta)[best]
-    return {
+    found = {
         "epsilon": np.where(rounds > 0, epsilon[np.arange(rounds.size), best], 0.0),
         "shuffle_delta": shuffle_delta[best],
         "composition_delta": np.asarray(remaining_delta(delta=chosen, rounds=rounds, total_delta=delta)),
     }
+    single = rounds == 1
+    if single.any():
+        row = {name: np.asarray(value) for name, value in _one_round(n, k, eps0, delta).items()}
+        found = {name: np.where(single, row[name], column) for name, column in found.items()}
+    return found
+
+
+def _one_round(n: int, k: int, eps0: float, delta: float) -> dict[str, float]:
+    """The columns of a single round, to which no composition takes part of delta."""
+    shuffle_delta = min(delta * (n / k) * (1 - 4 * numerics.EPSILON), 0.5)
+    alone = to_epsilon(_profile(k, eps0), delta=shuffle_delta, largest=eps0)
+    one = subsample(eps=alone, delta=shuffle_delta, gamma=k / n)
+    return {"epsilon": float(one.eps), "shuffle_delta": shuffle_delta, "composition_delta": 0.0}

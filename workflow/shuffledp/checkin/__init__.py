@@ -3,9 +3,11 @@
 from shuffledp.checkin.balle2020 import (
     averaging,
     averaging_utility,
+    biased_sampling_ratio,
     bins,
     bins_epsilons,
     check_in_epsilons,
+    corollary_3_3,
     empty_slots,
     fixed_window,
     fixed_window_utility,
@@ -21,9 +23,11 @@ from shuffledp.checkin.balle2020 import (
 __all__ = [
     "averaging",
     "averaging_utility",
+    "biased_sampling_ratio",
     "bins",
     "bins_epsilons",
     "check_in_epsilons",
+    "corollary_3_3",
     "empty_slots",
     "fixed_window",
     "fixed_window_utility",

@@ -127,7 +127,7 @@ def repeated_fixed_window(
     """Return epsilon of n/m fixed windows, in each of which a client takes part with probability m/n.
 
     Corollary 3.3, by its equation (7) before the constants are rounded up: so its conditions on n are not
-    needed. The windows are composed by eps sqrt(2 r log(1/delta')) + r eps (e^eps - 1), r = n/m.
+    needed.
 
     Args:
         n: clients; a multiple of m.
@@ -152,10 +152,104 @@ def repeated_fixed_window(
         one = fixed_window(
             m=m, eps0=eps0, delta=share * delta / windows, participation=m / n, strength=strength
         )
-        rest = (1 - share) * delta
-        spread = one * math.sqrt(2 * windows * -math.log(rest))
-        best = min(best, (spread + windows * one * _expm1(one)) * _OUTWARD)
+        best = min(best, composed_windows(eps=one, windows=windows, delta=(1 - share) * delta))
     return best
+
+
+def composed_windows(*, eps: float, windows: int, delta: float) -> float:
+    """Return epsilon of windows one after the other: equation (7) of the proof of Corollary 3.3.
+
+    eps sqrt(2 r log(1/delta)) + r eps (e^eps - 1) for r windows: advanced composition.
+
+    Args:
+        eps: of one window, >= 0.
+        windows: how many, >= 1.
+        delta: what the composition takes, in (0, 1); the deltas of the windows are added to it.
+
+    Returns:
+        An upper bound, rounded up.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    eps = checks.real("eps", eps, at_least=0.0)
+    windows, delta = checks.count("windows", windows), checks.probability("delta", delta)
+    spread = eps * math.sqrt(2 * windows * -math.log(delta))
+    return (spread + windows * eps * _expm1(eps)) * _OUTWARD
+
+
+def corollary_applies(*, n: int, m: int, eps0: float) -> bool:
+    """Return whether the conditions of Corollary 3.3 hold that do not name beta.
+
+    eps0 <= 2 log(n/(8 sqrt(m)))/3 and n >= (e^eps0 - 1) sqrt(m e^eps0).
+
+    Args:
+        n: clients.
+        m: slots of a window.
+        eps0: local privacy parameter, >= 0.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    n, m, eps0 = checks.count("n", n), checks.count("m", m), checks.eps0(eps0)
+    few = eps0 <= 2 * math.log(n / (8 * math.sqrt(m))) / 3
+    return few and n >= _expm1(eps0) * math.sqrt(m) * math.exp(eps0 / 2)
+
+
+def corollary_3_3(*, n: int, m: int, eps0: float, beta: float, delta: float) -> float:
+    """Return epsilon of n/m fixed windows in the closed form of Corollary 3.3.
+
+    4 (e^eps0 - 1) sqrt(e^eps0 log(1/beta) log(1/delta)/n) + 12 (e^eps0 - 1)^2 e^eps0 log(1/beta)/n, for a
+    delta of n beta/m + delta in all. Its proof takes epsilon of a window to be at most 1/2, which the
+    conditions give for beta >= e^-2 alone. The bound holds further: they give X <= sqrt(2 log(1/beta))/8 for
+    the first term X of a window's epsilon X + X^2/(4 log(1/beta)), and (7) needs no more than
+    epsilon (e^epsilon - 1) <= 6 X^2.
+
+    Args:
+        n: clients.
+        m: slots of a window.
+        eps0: local privacy parameter, >= 0, so that ``corollary_applies``.
+        beta: delta of one window, in (0, 1).
+        delta: what the composition takes, in (0, 1).
+
+    Returns:
+        The printed value: an upper bound for beta between e^-250 and 0.99.
+
+    Raises:
+        ValueError: an argument is out of range, or the conditions do not hold.
+    """
+    if not corollary_applies(n=n, m=m, eps0=eps0):
+        raise ValueError(
+            f"eps0 must be at most 2 log(n/(8 sqrt(m)))/3 for Corollary 3.3, got eps0={eps0} with n={n} and "
+            f"m={m}; use repeated_fixed_window, which needs no condition"
+        )
+    log_beta, log_delta = (
+        -math.log(checks.probability(name, value)) for name, value in (("beta", beta), ("delta", delta))
+    )
+    grown = _expm1(eps0) * math.exp(eps0 / 2)
+    return 4 * grown * math.sqrt(log_beta * log_delta / n) + 12 * grown**2 * log_beta / n
+
+
+def biased_sampling_ratio(*, eps0: float, share: float) -> float:
+    """Return how much likelier a report is for a record than for a biased sample of records: Lemma A.1.
+
+    e^eps0/(1 + q (e^eps0 - 1)), where the sample is the record itself with probability q, and any other one
+    otherwise.
+
+    Args:
+        eps0: local privacy parameter, >= 0.
+        share: q, in [0, 1].
+
+    Returns:
+        An upper bound over all eps0-LDP randomisers, rounded up; 1 at q = 1. Two-symbol randomised response
+        attains it.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    eps0, share = checks.eps0(eps0), checks.probability("share", share, zero=True, one=True)
+    # divided by e^eps0, so that nothing overflows before the result does
+    return min(1 / (share + (1 - share) * math.exp(-eps0)) * _OUTWARD, math.exp(min(eps0, 709.0)))
 
 
 def sliding_window(

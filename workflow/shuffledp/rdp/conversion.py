@@ -28,6 +28,11 @@ _PER_OCTAVE = 16
 _ROUNDING = 8 * numerics.EPSILON
 
 
+def conversion_term(order: FloatArray, *, delta: float) -> FloatArray:
+    """Return what Lemma 1 of girgis2021 adds to the Renyi DP parameter of an order > 1 to give epsilon."""
+    return (-math.log(delta) - np.log(order)) / (order - 1) + np.log1p(-1 / order)
+
+
 class Conversion(NamedTuple):
     """What ``to_epsilon`` and ``to_delta`` return; arrays where ``rounds`` (or ``eps``) was an array.
 
@@ -66,12 +71,9 @@ class _Epsilon:
     rounds: float
     delta: float
 
-    def _conversion(self, order: FloatArray) -> FloatArray:
-        return (-math.log(self.delta) - np.log(order)) / (order - 1) + np.log1p(-1 / order)
-
     def floor(self, a: FloatArray, b: FloatArray, rdp: FloatArray) -> FloatArray:
         # the conversion term falls until order 1/delta and rises after it
-        return self.rounds * rdp + self._conversion(np.clip(1 / self.delta, a, b))
+        return self.rounds * rdp + conversion_term(np.clip(1 / self.delta, a, b), delta=self.delta)
 
     def along_chord(
         self, a: FloatArray, b: FloatArray, g_a: FloatArray, g_b: FloatArray
@@ -81,7 +83,7 @@ class _Epsilon:
         with np.errstate(over="ignore"):
             order = np.clip(np.exp(self.rounds * at_one - math.log(self.delta)), a, b)
         g = g_a + slope * (order - a)
-        return self.rounds * g / (order - 1) + self._conversion(order), order
+        return self.rounds * g / (order - 1) + conversion_term(order, delta=self.delta), order
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Renyi DP of the subsampled shuffle: Theorems 1, 2 and 4 and Lemma 2 of girgis2021.
+"""Renyi DP of the subsampled shuffle: Theorems 1, 2, 4, 5 and 6 and Lemma 2 of girgis2021.
 
 Setting: k of n clients are drawn without replacement, each applies a discrete eps0-LDP randomiser, the
 reports are shuffled. Neighbouring data sets differ in the record of one client. gamma = k / n.
@@ -10,6 +10,7 @@ term of Upsilon once instead of order times. Implemented here is what the theore
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,13 +22,111 @@ from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 
 
-def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
-    """The first summand of Theorem 4 (concentrated part), for orders >= 2."""
-    log_kbar = math.log(half_the_clones(k, eps0))
-    square = math.log(4) + 2 * numerics.log_expm1(eps0) - eps0 - log_kbar
-    log_base = math.log(2) + 2 * numerics.log_expm1(2 * eps0) - 2 * eps0 - log_kbar
+def _log_special_case(order: FloatArray, log_m: float | FloatArray, eps0: float) -> FloatArray:
+    """Theorem 6, for orders >= 2."""
+    square = math.log(4) + 2 * numerics.log_expm1(eps0) - eps0 - log_m
+    log_base = math.log(2) + 2 * numerics.log_expm1(2 * eps0) - 2 * eps0 - log_m
     general = np.log(order) + special.gammaln(order / 2) + order / 2 * log_base
     return np.where(order == 2, square, general)
+
+
+def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
+    """The first summand of Theorem 4 (concentrated part), for orders >= 2."""
+    return _log_special_case(order, math.log(half_the_clones(k, eps0)), eps0)
+
+
+def girgis2021_special_case(order: ArrayLike, *, m: int, eps0: float) -> float | FloatArray:
+    """Ternary chi-alpha divergence of a shuffle of nearly equal records: girgis2021, Theorem 6.
+
+    The middle data set holds one record m times, and either neighbour differs from it in one entry.
+    4 (e^eps0 - 1)^2/(m e^eps0) at order 2, and otherwise
+    order Gamma(order/2) (2 (e^(2 eps0) - 1)^2/(m e^(2 eps0)))^(order/2).
+
+    Args:
+        order: the exponent alpha, real numbers >= 2, any shape.
+        m: number of shuffled reports.
+        eps0: local privacy parameter, >= 0.
+
+    Returns:
+        An upper bound over all eps0-LDP randomisers, rounded up; beyond the range of float64 it is inf.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    orders = checks.reals("order", order, at_least=2)
+    m, eps0 = checks.count("m", m), checks.eps0(eps0)
+    if eps0 == 0:
+        return checks.like_input(np.zeros_like(orders))
+    with np.errstate(over="ignore"):
+        value = np.exp(_log_special_case(orders, math.log(m), eps0))
+    return checks.like_input(value * (1 + numerics.OUTWARD))
+
+
+def girgis2021_reduced(order: ArrayLike, *, k: int, eps0: float) -> float | FloatArray:
+    """Ternary chi-alpha divergence of the shuffle of k reports: girgis2021, Theorem 5, by Theorem 6.
+
+    The mean over m ~ Bin(k - 1, e^-eps0) of Theorem 6 for m + 1 reports or, where that is smaller, of
+    (e^eps0 - e^-eps0)^order, which no triple of reports exceeds. Theorem 4 bounds this mean by its value at
+    half the mean of m and by Chernoff's inequality.
+
+    Args:
+        order: the exponent alpha, real numbers >= 2, any shape.
+        k: number of shuffled reports, >= 2.
+        eps0: local privacy parameter, >= 0.
+
+    Returns:
+        An upper bound over all eps0-LDP randomisers and triples of neighbouring data sets, rounded up, and
+        never above Theorem 4's. Time and memory grow like k times the number of orders.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    orders = checks.reals("order", order, at_least=2)
+    k, eps0 = checks.count("k", k, at_least=2), checks.eps0(eps0)
+    if eps0 == 0:
+        return checks.like_input(np.zeros_like(orders))
+    m = np.arange(k, dtype=np.float64)
+    log_law = numerics.log_binomial_pmf(m, k - 1, -eps0, numerics.log_one_minus_exp(eps0))
+    each = np.minimum(
+        _log_special_case(orders[..., None], np.log(m + 1), eps0),
+        orders[..., None] * numerics.log_sinh_gap(eps0),
+    )
+    with np.errstate(over="ignore"):
+        value = np.exp(special.logsumexp(log_law + each, axis=-1))
+    rounding = 1 + numerics.OUTWARD + 64 * numerics.EPSILON * k
+    return checks.like_input(value * rounding)
+
+
+def girgis2021_subsampled(
+    order: ArrayLike, *, gamma: float, ternary: Callable[[FloatArray], ArrayLike]
+) -> float | FloatArray:
+    """Renyi DP of a sample of clients from the ternary divergence of their shuffle: girgis2021, Lemma 2.
+
+    log(1 + sum over alpha = 2, ..., order of C(order, alpha) gamma^alpha zeta(alpha)^alpha)/(order - 1).
+
+    Args:
+        order: Renyi orders lambda, whole numbers >= 2, any shape.
+        gamma: share of the clients that is drawn, in (0, 1].
+        ternary: zeta(alpha)^alpha of the shuffle at an array of whole exponents alpha, such as
+            ``girgis2021_ternary`` with k and eps0.
+
+    Returns:
+        An upper bound where ``ternary`` is one, rounded up.
+
+    Raises:
+        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+    """
+    orders = checks.integer_orders(order)
+    gamma = checks.probability("gamma", gamma, one=True)
+    exponents = np.arange(2.0, orders.max(initial=2.0) + 1)
+    with np.errstate(divide="ignore"):
+        log_terms = np.log(np.asarray(ternary(exponents), dtype=np.float64)) + exponents * math.log(gamma)
+    values = np.zeros(orders.size)
+    for place, lam in enumerate(orders.ravel()):
+        some = exponents[exponents <= lam]
+        log_sum = special.logsumexp(numerics.log_binomial(lam, some) + log_terms[: some.size])
+        values[place] = np.logaddexp(0.0, log_sum) / (lam - 1) * (1 + numerics.OUTWARD)
+    return checks.like_input(values.reshape(orders.shape))
 
 
 def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | FloatArray:
