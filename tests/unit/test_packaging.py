@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import shuffledp
-from shuffledp import accountants, approximate_dp, rdp
+from shuffledp import accountants, approximate_dp, checkin, rdp
 from shuffledp.approximate_dp import composition
 
 TOP_LEVEL = {
@@ -265,12 +265,18 @@ def test_readme_links_lead_somewhere(root, readme):
         assert "://" in link or (root / link).exists(), link
 
 
-def test_readme_names_functions_that_exist(readme):
+def test_the_page_of_theorems_names_functions_and_accountants_that_exist(root):
+    page = (root / "docs/papers.md").read_text(encoding="utf-8")
     modules = {"rdp": rdp, "approximate_dp": approximate_dp, "approximate_dp.composition": composition}
-    named = re.findall(r"`(rdp|approximate_dp|approximate_dp\.composition)\.(\w+)`", readme)
-    assert len(named) > 6
+    modules |= {"checkin": checkin}
+    named = re.findall(rf"`({'|'.join(map(re.escape, modules))})\.(\w+)`", page)
+    assert len(named) > 14
     for module, function in named:
-        assert callable(getattr(modules[module], function)), f"{module}.{function}"
+        assert hasattr(modules[module], function), f"{module}.{function}"
+    for name in re.findall(r"accountants? `([\w-]+)`", page):
+        assert accountants.get(name).name == name
+    for link in re.findall(r"\]\(([^)#]+)\)", page):
+        assert (root / "docs" / link).exists(), link
 
 
 def test_readme_rounds_its_bounds_outwards(readme):

@@ -30,6 +30,7 @@ def _products():
     yield from (table.product(SETTINGS.results) for table in TABLES)
     yield from (figure_products.product(SETTINGS, figure) for figure in FIGURES)
     yield ledger_products.claims(SETTINGS)
+    yield ledger_products.page(SETTINGS)
     yield schema.key_page()
 
 

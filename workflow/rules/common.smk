@@ -18,7 +18,7 @@ try:
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 
-RESULTS, FIGURES, README = SETTINGS.results, SETTINGS.figures, SETTINGS.readme
+RESULTS, FIGURES = SETTINGS.results, SETTINGS.figures
 LOGS, BENCHMARKS = f"{RESULTS}/logs", f"{RESULTS}/benchmarks"
 TRAININGS = f"{RESULTS}/training"
 # Says that the data were there once; the files themselves may lie wherever data.root or SHUFFLEDP_DATA says.
@@ -43,11 +43,12 @@ def catalogue():
     found.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
     found.add("pages", schema.key_page())
     found.add("results", ledger_products.claims(SETTINGS))
-    found.add("pages", ledger_products.readme(SETTINGS))
+    found.add("pages", LEDGER)
     return found
 
 
 DRAWN = {(figure.paper, figure.name): figure_products.product(SETTINGS, figure) for figure in SETTINGS.drawn}
+LEDGER = ledger_products.page(SETTINGS)
 try:
     CATALOGUE = catalogue()
 except OSError as error:

@@ -21,16 +21,17 @@ rule evaluate_claims:
         "../scripts/evaluate_claims.py"
 
 
-rule update_readme:
+rule render_claims:
     input:
-        request=request(f"{README}.json"),
+        request=request(LEDGER.record),
         ledger=cached([rules.evaluate_claims.output.ledger]),
     output:
-        readme=update(README),
+        page=LEDGER.outputs[0],
+        record=LEDGER.record,
     log:
-        f"{LOGS}/update_readme.log",
+        f"{LOGS}/render_claims.log",
     benchmark:
-        f"{BENCHMARKS}/update_readme.tsv"
+        f"{BENCHMARKS}/render_claims.tsv"
     conda:
         ENVIRONMENT
     threads: 1
@@ -38,13 +39,13 @@ rule update_readme:
         mem_mb=500,
         runtime=5,
     message:
-        "Writing the ledger into {output.readme}."
+        "Writing the page of claims."
     script:
-        "../scripts/update_readme.py"
+        "../scripts/render_claims.py"
 
 
 rule all_claims:
     input:
         rules.evaluate_claims.output.ledger,
-        rules.update_readme.output.readme,
+        rules.render_claims.output.page,
     localrule: True

@@ -1,6 +1,6 @@
 from shuffledp.records import files, tables
 from shuffledp.reproduction import jobs
-from shuffledp.reproduction.ledger.readme import HEADINGS
+from shuffledp.reproduction.ledger.page import HEADINGS
 from shuffledp.reproduction.report import pages
 from shuffledp.reproduction.report.brackets import HEADINGS as BRACKETS
 from shuffledp.reproduction.report.brackets import brackets

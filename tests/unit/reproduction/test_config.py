@@ -11,7 +11,7 @@ from shuffledp.reproduction import config, schema
 from shuffledp.variables import VARIABLES
 
 BASE = """\
-paths: {results: results, figures: figures, readme: README.md}
+paths: {results: results, figures: figures, ledger: docs/claims.md}
 captions: {paper: {'fig1': {shows: What it shows.}}}
 styles:
   girgis2021-upper: {color: "#0072b2", line: solid}
@@ -180,7 +180,7 @@ def test_smoke_has_the_same_jobs_in_folders_of_its_own(root, shipped):
     assert quantities[0] == quantities[1]
     assert smoke.results != shipped.results
     assert smoke.figures != shipped.figures
-    assert smoke.readme.startswith(f"{smoke.results}/"), "the README that is tracked stays as it is"
+    assert smoke.ledger.startswith(f"{smoke.results}/"), "the page that is tracked stays as it is"
 
 
 def test_yaml_numbers_with_exponents_are_numbers(load):
@@ -743,8 +743,8 @@ def test_what_anchors_share_stands_once(load):
     [
         ("results", "taken", "results must be a folder, got 'taken', where taken is a file"),
         ("figures", "taken/below", "figures must be a folder, got 'taken/below', where taken is a file"),
-        ("readme", "folder", "readme must be a file, got 'folder', which is a folder"),
-        ("readme", "taken/README.md", "the folder of readme must be a folder, got 'taken'"),
+        ("ledger", "folder", "ledger must be a file, got 'folder', which is a folder"),
+        ("ledger", "taken/claims.md", "the folder of ledger must be a folder, got 'taken'"),
     ],
 )
 def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, refusal, key, value, says):
@@ -856,12 +856,3 @@ def test_two_figures_of_different_kinds_have_different_names(shipped, refusal_ov
     given = {**known.settings, "clients": panel["clients"]}
     message = refusal_over_shipped(yaml.safe_dump({"simulation": {curve.paper: {curve.figure: given}}}))
     assert f"figure {curve.figure!r} of {curve.paper!r} stands under quantities too" in message
-
-
-@pytest.mark.parametrize(("key", "wrong"), [("panel", "z"), ("curve", "clones-pld")])
-def test_a_stated_point_is_of_a_panel_and_a_curve_of_its_figure(root, tmp_path, key, wrong):
-    point = {"panel": "a", "curve": "girgis2021-upper", "epsilon": 1.4, "accuracy": 80, key: wrong}
-    overlay = tmp_path / "overlay.yaml"
-    overlay.write_text(yaml.safe_dump({"accuracy": {"girgis2021": {"fig3": {"stated": [point]}}}}))
-    with pytest.raises(ValueError, match=f"{key} of what the paper states must be one of .* got '{wrong}'"):
-        config.load([root / "config/config.yaml", overlay])

@@ -9,8 +9,7 @@ import pytest
 
 from shuffledp.records import tables
 from shuffledp.reproduction import ledger
-from shuffledp.reproduction.ledger import products
-from shuffledp.reproduction.ledger.readme import BEGIN, END, render, update, with_ledger
+from shuffledp.reproduction.ledger import page, products
 
 # not `from shuffledp.reproduction.ledger import claims`, which is the function of that name
 claims_module = importlib.import_module("shuffledp.reproduction.ledger.claims")
@@ -22,26 +21,47 @@ TRACKED_VERDICTS = {
     "G3": "reproduced under a stated reading",
     "G4": "reproduced under a stated reading",
     "G5": "reproduced under a stated reading",
+    "K1": "not tested as stated",
+    "K2a": "not reproduced",
+    "K2b": "reproduced",
+    "K3a": "reproduced",
+    "K3b": "not reproduced",
+    "K4a": "reproduced",
+    "K4b": "not reproduced",
+    "K4c": "not reproduced",
+    "K4d": "not reproduced",
+    "K5": "reproduced",
+    "K6": "reproduced",
+    "K7": "not reproduced",
     "B1": "reproduced",
     "B2": "reproduced",
     "B3": "reproduced",
-    "L1": "not reproduced",
-    "L3": "reproduced under a stated reading",
-    "K1": "reproduced under a stated reading",
-    "K2": "not reproduced",
-    "K3": "not reproduced",
-    "K4": "not reproduced",
-    "K5": "reproduced",
+    "B4": "reproduced",
+    "L1b": "not reproduced",
+    "L1c": "not reproduced",
+    "L5": "not reproduced",
+    "L6": "not reproduced",
 }
-TRAINED = ("G6", "G7", "G8", "G9", "G10", "L1a", "L2", "L4")  # decided by runs, which may be missing
-COLUMNS = {"B1": "theorem_epsilon", "B2": "value"}  # what a claim looks at, if not epsilon
+# decided by runs, which may be missing
+TRAINED = (
+    *("G6a", "G6b", "G7a", "G7b", "G8a", "G8b", "G9a", "G9b", "G10a", "G10b", "G11"),
+    *("L1a", "L2a", "L2b", "L3a", "L3b", "L4a", "L4b", "L7", "L8"),
+)
+COLUMNS = {
+    "B1": "theorem_epsilon",
+    "B2": "value",
+    "B4": "theorem_epsilon",
+}  # what a claim looks at, if not epsilon
 # Figures are drawn with lines some hundredths wide, so curves that close to each other coincide.
 COINCIDE = 0.01
 
 
 @pytest.fixture
-def curve(root):
-    return lambda key: tables.read_table(root / "results" / f"{'/'.join(key)}.csv")
+def curve(root, shipped, monkeypatch):
+    """Reads what a claim names, with the setting that the workflow adds."""
+    monkeypatch.chdir(root)
+    sources = products.sources(shipped)
+    return lambda key: tables.read_table(sources[key].path).assign(**sources[key].setting)
 
 
 @pytest.fixture
@@ -70,11 +90,7 @@ def epsilon_at_end(table):
 
 
 def test_tracked_ledger_follows_from_the_tracked_curves(root, tmp_path, curve):
-    def of(key):
-        there = (root / "results" / f"{'/'.join(key)}.csv").exists()
-        return curve(key) if there else None
-
-    tables.write_table(tmp_path / "claims.csv", ledger.evaluate(of))
+    tables.write_table(tmp_path / "claims.csv", ledger.evaluate(curve))
     assert (tmp_path / "claims.csv").read_bytes() == (root / "results/claims.csv").read_bytes()
 
 
@@ -85,10 +101,24 @@ def test_tracked_verdicts_are_those_known(root):
     assert set(found) == {*TRACKED_VERDICTS, *TRAINED}
 
 
-def test_ledger_in_the_readme_is_current(root):
-    text = (root / "README.md").read_text(encoding="utf-8")
-    assert with_ledger(text, tables.read_table(root / "results/claims.csv")) == text
-    assert text.count(BEGIN) == text.count(END) == 1
+def test_tracked_page_follows_from_the_ledger(root, shipped):
+    table = tables.read_table(root / "results/claims.csv")
+    rendered = page.render(table, products.page(shipped).parameters["figures"])
+    assert (root / "docs/claims.md").read_text(encoding="utf-8") == rendered
+
+
+def test_links_of_the_page_lead_somewhere(root):
+    text = (root / "docs/claims.md").read_text(encoding="utf-8")
+    headings = {line.lstrip("# ").lower() for line in text.split("\n") if line.startswith("### ")}
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > len(headings) + 30 > 60
+    for link in links:
+        assert link[1:] in headings if link.startswith("#") else (root / "docs" / link).exists(), link
+
+
+def test_readme_counts_the_verdicts(root):
+    readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
+    assert page.summary(tables.read_table(root / "results/claims.csv")) in readme
 
 
 def test_product_reads_the_curves_that_the_claims_name(shipped):
@@ -128,25 +158,46 @@ SCALED = [
     ("G5", {"loose": 0.1}, "not reproduced"),
     ("G5", {"tight": 5}, "reproduced"),
     ("G5", {"theorem1": 0.1}, "reproduced under a stated reading"),
-    ("K1", {"estimates": 10}, "not reproduced"),
-    ("K1", {"estimates": 0.03}, "not reproduced"),
-    ("K1", {"estimates": 0.5}, "reproduced under a stated reading"),
-    ("K2", {"clones-rdp": 0.1}, "not reproduced"),
-    ("K2", {"clones-rdp": 2, "feldman2021-numerical-strong": 1e-12}, "reproduced"),
+    ("K1", {"estimates": 100}, "not reproduced"),
+    ("K1", {"estimates": 2}, "not tested as stated"),
+    ("K2a", {"pld": 1e10}, "reproduced"),
+    ("K2a", {"pld": 2}, "not reproduced"),
+    ("K2a", {"numerical": 1e-10}, "reproduced"),
+    ("K2b", {"clones-rdp": 0.1}, "not reproduced"),
+    ("K2b", {"clones-rdp": 2}, "reproduced"),
     ("B1", {"fixed window": 10}, "not reproduced"),
     ("B1", {"sliding window": 0.9}, "reproduced"),
+    ("B4", {"fixed window": 10}, "not reproduced"),
+    ("B4", {"fixed window": 1.1}, "reproduced"),
     ("B2", {"a ": 3}, "not reproduced"),
     ("B2", {"b -bound": 0.9}, "not reproduced"),
     ("B2", {"a -drawn": 1.1}, "not reproduced"),
     ("B2", {"a -bound": 1.1}, "reproduced"),
-    ("L1", {"liew2022-printed": 1 / 12.09, "liew2022-baseline": 3 / 1120}, "reproduced"),
-    ("L1", {"liew2022-printed": 1 / 12.09}, "not reproduced"),
-    ("L3", {"liew2022-lemma5-printed": 1e4}, "not reproduced"),
-    ("L3", {"liew2022-lemma4": 2.5, "distributed-check-in-strong": 3}, "reproduced"),
-    ("K3", {"pld": 20}, "reproduced"),
-    ("K3", {"pld": 3}, "not reproduced"),
-    ("K4", {"krr-strong": 0.78}, "reproduced"),
-    ("K4", {"krr-weak": 1.2}, "not reproduced"),
+    ("L1b", {"liew2022-printed": 1 / 12.09}, "reproduced"),
+    ("L1b", {"liew2022-upper": 1 / 11.5}, "not reproduced"),
+    ("L1c", {"liew2022-baseline": 3 / 1120}, "reproduced"),
+    ("L1c", {"liew2022-baseline": 0.5}, "not reproduced"),
+    ("L5", {"a": 0.3, "d": 0.2, "b": 1.5}, "reproduced"),
+    ("L5", {"a": 2}, "not reproduced"),
+    ("L6", {"liew2022-baseline": 2}, "reproduced"),
+    ("L6", {"liew2022-baseline": 1.5}, "not reproduced"),
+    ("L6", {"liew2022-baseline-renyi": 0.4}, "reproduced"),
+    ("K3a", {"pld": 20}, "not reproduced"),
+    ("K3a", {"pld": 0.5}, "reproduced"),
+    ("K3b", {"pld": 20}, "reproduced"),
+    ("K3b", {"pld": 3}, "not reproduced"),
+    ("K4a", {"krr-weak": 1.2}, "not reproduced"),
+    ("K4a", {"krr-weak": 0.9}, "reproduced"),
+    ("K4b", {"krr-weak": 0.5}, "reproduced"),
+    ("K4b", {"krr-weak": 0.9}, "not reproduced"),
+    ("K4c", {"krr-strong": 0.78}, "reproduced"),
+    ("K4c", {"krr-strong": 0.5}, "not reproduced"),
+    ("K4d", {"krr-strong": 0.5}, "not reproduced"),
+    ("K4d", {"krr-strong": 0.775}, "reproduced"),
+    ("K6", {"pld": 10}, "not reproduced"),
+    ("K6", {"pld": 1.5}, "reproduced"),
+    ("K7", {"estimates": 1e-3}, "reproduced"),
+    ("K7", {"estimates": 1.5}, "not reproduced"),
     ("K5", {"enumeration": 1000}, "not reproduced"),
     ("K5", {"enumeration": 0.5}, "reproduced"),
 ]
@@ -159,7 +210,7 @@ def test_b3_counts_the_norms_beyond_the_bound(curve):
         assert CLAIMS["B3"].decide({"drawn": drawn.assign(beyond=share)}).verdict == verdict
 
 
-@pytest.mark.parametrize("claim", [claim for claim in TRACKED_VERDICTS if claim != "B3"])
+@pytest.mark.parametrize("claim", [claim for claim in TRACKED_VERDICTS if claim not in ("B3", "K1")])
 def test_every_claim_can_come_out_either_way(claim):
     verdicts = {verdict for name, _, verdict in SCALED if name == claim}
     assert "not reproduced" in verdicts
@@ -179,29 +230,70 @@ def joined(accuracy, *, new, old, deviation=0.01):
     return pd.DataFrame(
         {
             "epoch": np.arange(1.0, len(accuracy) + 1),
+            "round": 6.0 * np.arange(1, len(accuracy) + 1),
             "seeds": 4.0,
             "accuracy": accuracy,
             "deviation": deviation,
             "girgis2021-upper": new,
             "feldman2021-numerical-strong": old,
+            "n": 60_000,
+            "k": 10_000,
+            "eps0": 1.5,
+            "delta": 1e-5,
         }
     )
 
 
+# Columns of joined tables that are scaled, and the verdict that must follow.
+WIDE = [
+    ("L3a", {}, "reproduced under a stated reading"),
+    ("L3a", {"liew2022-lemma5-printed": 1e4}, "not reproduced"),
+    ("L3a", {"liew2022-lemma4": 2.5}, "reproduced"),
+    ("L3b", {}, "not reproduced"),
+    ("L3b", {"distributed-check-in-strong": 1e6}, "reproduced"),
+    ("L3b", {"distributed-check-in-strong": 3}, "not reproduced"),
+    ("L7", {}, "not reproduced"),
+    ("L7", {"liew2022-subsampling-conversion": 1.1}, "reproduced"),
+    ("L7", {"liew2022-subsampling-conversion": np.inf}, "not computed"),
+    ("L8", {}, "reproduced"),
+    ("L8", {"liew2022-baseline": 0.01}, "not reproduced"),
+    ("L8", {"liew2022-printed": 100}, "not reproduced"),
+]
+
+
+@pytest.mark.parametrize(("claim", "scale", "verdict"), WIDE)
+def test_a_verdict_follows_from_the_columns_of_joined_tables(curve, claim, scale, verdict):
+    inputs = {name: curve(key) for name, key in CLAIMS[claim].curves.items()}
+    for column, factor in scale.items():
+        inputs = {name: table.assign(**{column: table[column] * factor}) for name, table in inputs.items()}
+    assert CLAIMS[claim].decide(inputs).verdict == verdict
+
+
 # accuracies and epsilons by Theorem 1 and feldman2021 after three epochs, and the verdict
 OF_RUNS = [
-    ("G6", ([0.71, 0.80, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "reproduced"),
-    ("G6", ([0.71, 0.90, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "not reproduced"),
-    ("G6", ([0.50, 0.80, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "not reproduced"),
-    ("G6", ([0.71, 0.80, 0.9], [1.0, 1.4, 3.0], [1.5, 2.0, 5.0]), "not computed"),
-    ("G7", ([0.70, 0.89, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "reproduced"),
-    ("G7", ([0.70, 0.89, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 6.8]), "not reproduced"),
-    ("G7", ([0.70, 0.92, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "not reproduced"),
-    ("G7", ([0.70, 0.72, 0.8], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "not reproduced"),
-    ("G8", ([0.765, 0.8115, 0.9], [1.0, 3.0, 5.0], [3.0, 9.0, 18.0]), "reproduced"),
-    ("G8", ([0.60, 0.65, 0.9], [1.0, 3.0, 5.0], [3.0, 9.0, 18.0]), "not reproduced"),
-    ("G9", ([0.7, 0.8, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 18.3]), "reproduced"),
-    ("G9", ([0.7, 0.9, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 18.3]), "not reproduced"),
+    ("G6a", ([0.71, 0.80, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "reproduced"),
+    ("G6a", ([0.71, 0.90, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "not reproduced"),
+    ("G6a", ([0.71, 0.90, 0.9], [1.5, 1.6, 3.0], [1.4, 2.0, 5.0]), "not computed"),
+    ("G6b", ([0.71, 0.80, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "reproduced"),
+    ("G6b", ([0.80, 0.71, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "not reproduced"),
+    ("G6b", ([0.50, 0.80, 0.9], [1.0, 1.4, 3.0], [1.4, 2.0, 5.0]), "not reproduced"),
+    ("G6b", ([0.71, 0.80, 0.9], [1.0, 1.4, 3.0], [1.5, 2.0, 5.0]), "not computed"),
+    ("G7a", ([0.70, 0.89, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "reproduced"),
+    ("G7a", ([0.70, 0.92, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "not reproduced"),
+    ("G7a", ([0.70, 0.72, 0.896], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "reproduced"),
+    ("G7a", ([0.70, 0.72, 0.8], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "not reproduced"),
+    ("G7b", ([0.70, 0.89, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 4.8]), "reproduced"),
+    ("G7b", ([0.70, 0.89, 0.9], [1.0, 1.4, 2.9], [1.4, 2.0, 6.8]), "not reproduced"),
+    ("G8a", ([0.765, 0.8115, 0.9], [1.0, 3.0, 5.0], [3.0, 9.0, 18.0]), "reproduced"),
+    ("G8a", ([0.60, 0.65, 0.9], [1.0, 3.0, 5.0], [3.0, 9.0, 18.0]), "not reproduced"),
+    ("G8b", ([0.765, 0.8115, 0.9], [1.0, 3.0, 5.0], [3.0, 9.0, 18.0]), "reproduced"),
+    ("G8b", ([0.798, 0.8115, 0.9], [1.0, 3.0, 5.0], [3.0, 9.0, 18.0]), "not reproduced"),
+    ("G9a", ([0.7, 0.8, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 18.3]), "reproduced"),
+    ("G9a", ([0.7, 0.9, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 18.3]), "not reproduced"),
+    ("G9b", ([0.7, 0.8, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 18.3]), "reproduced"),
+    ("G9b", ([0.7, 0.8, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 8.1]), "not reproduced"),
+    ("G11", ([0.7, 0.8, 0.9], [1.0, 3.0, 5.8], [3.0, 9.0, 8.1]), "reproduced"),
+    ("G11", ([0.2, 0.3, 0.46], [1.0, 3.0, 5.8], [3.0, 9.0, 8.1]), "not reproduced"),
 ]
 
 
@@ -220,16 +312,36 @@ def test_a_verdict_follows_from_the_runs(claim, run, verdict):
 )
 def test_g10_needs_the_accuracy(accuracy, verdict):
     run = pd.DataFrame({"test_accuracy": [0.5, accuracy]})
-    assert CLAIMS["G10"].decide({"run": run}).verdict == verdict
+    assert CLAIMS["G10b"].decide({"run": run}).verdict == verdict
+    assert CLAIMS["G10a"].decide({"run": run}).verdict == "not reproduced"
+
+
+def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve):
+    """What gives both numbers of figure 3's baseline, by the ledger's rules; for figure 6 nothing does."""
+    from shuffledp.reproduction.ledger import training
+
+    of_3, of_6 = (curve(CLAIMS[id].curves[name]) for id, name in (("G6b", "table"), ("G8b", "privunit")))
+    readings = training._readings(of_3, (1.4, (70.7, 2.1)), ((90.0, 0.5), 4.82))
+    assert len(readings) == 8
+    fitting = [one.words.partition(":")[0] for one in readings if one.fits]
+    kairouz = "with Theorem 3.4 of kairouz2015"
+    assert [words for words in fitting if kairouz in words] == [f"1e-11 {kairouz}", f"1e-12 {kairouz}"]
+    # the review's own reading: near, and not within the 10% of the rule
+    (near,) = [one.words for one in readings if one.words.startswith(f"1e-10 {kairouz}")]
+    assert near == f"1e-10 {kairouz}: 69.4% at 1.4, epsilon 4.27 (-11.5%)"
+    assert not any(one.fits for one in training._readings(of_6, (3.0, (76.46, 1.9)), ((89.7, 0.5), 18.3)))
+    # at a fixed delta the bound is no better than at the best split
+    fixed = training._with_fixed_delta(of_3, 1e-10, "Theorem 3.4 of kairouz2015")
+    assert (fixed["fitted"] >= fixed["feldman2021-numerical-strong"] * (1 - 1e-3)).all()
 
 
 def test_where_the_mechanisms_differ_the_reading_is_stated():
     good = joined([0.7, 0.8, 0.9], new=[1.0, 3.0, 5.8], old=[3.0, 9.0, 18.3])
     bad = joined([0.7, 0.8, 0.8], new=[1.0, 3.0, 5.8], old=[3.0, 9.0, 18.3])
-    decision = CLAIMS["G9"].decide({"hemisphere": good, "privunit": bad})
+    decision = CLAIMS["G9a"].decide({"hemisphere": good, "privunit": bad})
     assert decision.verdict == "reproduced under a stated reading"
     assert "PrivUnit: a mean of 89.7% is not reached" in decision.reason
-    assert "PrivUnit: 80.0% (1.0) at the end, at 5.80 by Theorem 1 and 18.30 by feldman2021" in decision.ours
+    assert "PrivUnit, as in the text: 80.0% (1.0) at the end, at 5.80" in decision.ours
 
 
 def test_a_claim_whose_runs_are_missing_is_not_computed(curve):
@@ -300,80 +412,84 @@ def test_a_point_must_be_there_once(rounds, count):
 
 def test_two_claims_cannot_share_a_name(monkeypatch):
     monkeypatch.setattr(claims_module, "_CLAIMS", list(claims_module._CLAIMS))
-    about = {"paper": "p", "statement": "s", "stated": "1", "curves": {}}
+    about = {"paper": "p", "statement": "s", "stated": "1", "rule": "number", "curves": {}}
     claims_module.claim(id="X1", **about)(lambda tables: None)
     assert [entry.id for entry in ledger.claims()] == [*CLAIMS, "X1"]
     with pytest.raises(ValueError, match="'X1' is in the ledger already"):
         claims_module.claim(id="X1", **about)(lambda tables: None)
+    with pytest.raises(ValueError, match="claim 'X2' has the rule 'taste'; the rules are number, "):
+        claims_module.claim(id="X2", **{**about, "rule": "taste"})(lambda tables: None)
 
 
-# The table in the README
+def test_papers_come_in_order_with_their_claims_by_number():
+    ids = list(CLAIMS)
+    assert "".join(dict.fromkeys(id[0] for id in ids)) == "GKBL"
+    assert ids.index("G9b") < ids.index("G10a")
+    assert ids.index("L3b") < ids.index("L4a")
+    assert {entry.rule for entry in CLAIMS.values()} == set(claims_module.RULES)
+
+
+def test_each_row_tells_setting_and_figure(curve):
+    table = ledger.evaluate(curve)
+    rows = table.set_index("id")
+    assert rows.loc["G1", "setting"] == "n=1e6, k=1000, eps0=2, T=1e5, delta=1e-8"
+    assert rows.loc["G1", "figure"] == "fig2 a"
+    assert rows.loc["G6a", "setting"] == (
+        "data=mnist, model=mnist_cnn_16, randomizer=linf_coordinate, clip=coordinate, n=60000, k=10000, "
+        "eps0=1.5, delta=1e-5"
+    )
+    assert "n=1e7, gamma=1e-4, eps0=4 or 8 or 16" in rows.loc["L4b", "setting"]
+    assert rows.loc["L5", "figure"] == "accounting a, b, c, d"
+    assert (table["figure"] != "").all()
+    assert (table["setting"] != "-").all()
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (60000.0, "60000"),
+        (1e5, "1e5"),
+        (1e6, "1e6"),
+        (0.001, "0.001"),
+        (1e-5, "1e-5"),
+        (1.5, "1.5"),
+        (0.0, "0"),
+        (3.1622776601683795e-11, "3.162e-11"),
+        (13706.0, "13706"),
+        (2.5e7, "2.5e7"),
+    ],
+)
+def test_numbers_of_a_setting_are_short(value, written):
+    assert claims_module.number(value) == written
+
+
+# The page
 
 
 @pytest.fixture
 def table():
-    row = {"id": "G1", "paper": "p", "statement": "a | b", "stated": "14x", "ours": "13.7x", "verdict": "v"}
-    return pd.DataFrame([{**row, "reason": "r"}, {**row, "id": "G2", "reason": "s"}])
+    row = {"id": "G1", "paper": "p", "figure": "fig2 a, b; table 1", "statement": "a | b", "setting": "n=1"}
+    row |= {"stated": "14x", "ours": "13.7x", "verdict": "reproduced", "rule": "number", "reason": "r"}
+    return pd.DataFrame(
+        [row, {**row, "id": "G2", "verdict": "not reproduced"}, {**row, "id": "K1", "paper": "q"}]
+    )
 
 
-def test_table_has_a_row_a_claim_and_escapes_bars(table):
-    lines = render(table).split("\n")
-    assert len(lines) == 2 + len(table)
-    cells = [re.split(r"(?<!\\)\|", line) for line in lines]
-    assert {len(row) for row in cells} == {len(table.columns) + 2}
-    assert [row[1].strip() for row in cells[2:]] == ["G1", "G2"]
-    assert r"a \| b" in lines[2]
-
-
-@pytest.mark.parametrize("old", ["", "| an | old | table |\n"])
-def test_only_what_is_between_the_markers_changes(table, old):
-    text = f"# Title\n\nbefore\n{BEGIN}\n{old}{END}\nafter\n"
-    result = with_ledger(text, table)
-    assert result == f"# Title\n\nbefore\n{BEGIN}\n{render(table)}\n{END}\nafter\n"
-    assert with_ledger(result, table) == result
-
-
-@pytest.mark.parametrize("text", ["", "# Title\n", "# Title"])
-def test_a_text_without_markers_gets_the_table_at_its_end(table, text):
-    result = with_ledger(text, table)
-    assert result.startswith(text)
-    assert result.endswith(f"\n{END}\n")
-    # a table that does not begin on a line of its own is none
-    assert BEGIN in result.split("\n")
-    assert with_ledger(result, table) == result
-
-
-@pytest.mark.parametrize("text", [f"a\n{BEGIN}\n", f"a\n{END}\n", f"{END}\n{BEGIN}\n"])
-def test_one_marker_alone_is_refused(table, text):
-    with pytest.raises(ValueError, match="must have both markers"):
-        with_ledger(text, table)
-
-
-def test_update_writes_the_file_and_makes_it_if_need_be(tmp_path, table):
-    tables.write_table(tmp_path / "claims.csv", table)
-    readme = tmp_path / "new" / "README.md"
-    for before in (None, f"# Title\n{BEGIN}\n{END}\n"):
-        if before is not None:
-            readme.write_text(before, encoding="utf-8")
-        update(readme, tmp_path / "claims.csv")
-        assert readme.read_text(encoding="utf-8") == with_ledger(before or "", table)
-
-
-def test_readme_is_a_current_product_if_the_table_stands_there(tmp_path, monkeypatch, shipped, table):
-    monkeypatch.chdir(tmp_path)
-    product = products.readme(shipped)
-    assert not product.is_current(), "neither README nor ledger"
-    tables.write_table("results/claims.csv", table)
-    assert not product.is_current(), "no README"
-    update("README.md", "results/claims.csv")
-    assert product.is_current()
-    with open("README.md", "a", encoding="utf-8") as stream:
-        stream.write("More text.\n")
-    assert product.is_current(), "the README changes for other reasons too"
-    tables.write_table("results/claims.csv", table.assign(ours="14.0x"))
-    assert not product.is_current()
-    (tmp_path / "README.md").write_text(BEGIN, encoding="utf-8")
-    assert not product.is_current()
+def test_the_page_counts_tells_each_claim_and_prints_the_rules(table):
+    text = page.render(table, {"p/fig2": "../figures/p/fig2.png"})
+    assert page.counts(table) == {"reproduced": 2, "not reproduced": 1}
+    assert "3 claims: 2 reproduced, 1 not reproduced." in text
+    assert "| paper | reproduced | not reproduced |\n|---|---|---|\n| p | 1 | 1 |\n| q | 1 | 0 |\n" in text
+    assert r"| [G1](#g1) | a \| b | 14x | 13.7x | reproduced |" in text
+    assert re.findall("^## (.*)$", text, re.MULTILINE) == ["p", "q", "Rules"]
+    assert re.findall("^### (.*)$", text, re.MULTILINE) == ["G1", "G2", "K1"]
+    assert text.count("- figure: [fig2 a, b](../figures/p/fig2.png); table 1\n") == 2, "q has no such figure"
+    assert '- **not reproduced**, by the rule "number"\n' in text
+    for name, words in claims_module.RULES.items():
+        assert f"| {name} | {words} |" in text
+    assert text.endswith("|\n")
+    rows = [line for line in text.split("\n") if line.startswith("| ")]
+    assert all(line.endswith(" |") for line in rows)
 
 
 LONG = (0.5, 0.8, *[1.0] * 66)
@@ -387,6 +503,9 @@ def histories(claim, ends, shares=(0.5, 0.8, 1.0)):
         accuracy = np.array(shares) * ends[experiment][int(seed)]
         rounds = 100 * np.arange(1, len(shares) + 1)
         tables[name] = pd.DataFrame({"round": rounds, "test_accuracy": accuracy})
+        if "fig3b" in experiment:
+            eps0 = {"eps4": 4.0, "eps16": 16.0}.get(experiment.rpartition("-")[2], 8.0)
+            tables[name] = tables[name].assign(eps0=eps0, delta0=1e7**-1.5)
     return tables
 
 
@@ -395,9 +514,9 @@ def histories(claim, ends, shares=(0.5, 0.8, 1.0)):
     [
         (0.895, LONG, "reproduced", "after 300 rounds"),
         (0.85, LONG, "not reproduced", "in 6,800 rounds"),
-        (0.9, (0.5, 0.7, 0.8, 0.9, 1.0), "reproduced under a stated reading", "500 rounds were run and not"),
+        (0.9, (0.5, 0.7, 0.8, 0.9, 1.0), "not tested as stated", "500 rounds were run and not"),
         (0.95, LONG, "reproduced under a stated reading", "ends above it"),
-        (0.9, LONG[:20], "reproduced under a stated reading", "2,000 rounds were run and not 6,800"),
+        (0.9, LONG[:20], "not tested as stated", "2,000 rounds were run and not 6,800"),
         (0.9, (*LONG[:20], *[0.7] * 48), "not reproduced", "and not kept"),
     ],
 )
@@ -420,46 +539,64 @@ RATES = {
 LATE = (0.5, 0.8, *(0.99, 1.0) * 4)
 
 
-@pytest.mark.parametrize(
-    ("changes", "verdict", "reason"),
-    [
-        ({}, "reproduced", "both"),
-        ({"liew2022-fig5b": [0.95]}, "not reproduced", "the lower rates gain more"),
-        ({"liew2022-fig5a-001": [0.95]}, "not reproduced", "a smaller check-in rate does better"),
-        (
-            {"liew2022-fig5a-001": [0.95], "liew2022-fig5b": [0.95]},
-            "not reproduced",
-            "was tuned for fewer rounds and a smaller",
-        ),
-    ],
-)
-def test_schedules_and_rates(changes, verdict, reason):
-    found = CLAIMS["L2"].decide(histories("L2", {**RATES, **changes}, LATE))
-    assert found.verdict == verdict
-    assert reason in found.reason
-
-
-def test_check_in_rates_are_compared_after_as_many_rounds():
-    runs = histories("L2", RATES, LATE)
-    runs["liew2022-fig3a/seed0"] = runs["liew2022-fig3a/seed0"].iloc[:2]
-    found = CLAIMS["L2"].decide(runs)
-    assert "; 64.0%, 68.0%, 72.0% at gamma = 0.01, 0.03, 0.1 after 200 rounds" in found.ours
-    assert found.verdict == "reproduced"
+def test_the_schedule_is_not_tested_as_stated():
+    found = CLAIMS["L2a"].decide(histories("L2a", RATES, LATE))
+    assert found.verdict == "not tested as stated"
     # (0.857 - 0.85) times the mean of the shares
-    assert "gain +0.7% in the mean of the last 8 epochs" in found.ours
+    assert found.ours == "+0.7 points in the mean of the last 8 epochs"
+    assert found.reason.startswith("1 seed, where the paper has three; an epoch of the paper's schedule")
 
 
 @pytest.mark.parametrize(
-    ("ends", "verdict", "reason"),
+    ("gain", "verdict"), [(0.02, "reproduced under a stated reading"), (0.2, "not reproduced")]
+)
+def test_with_three_seeds_a_gain_is_judged_by_their_deviation(gain, verdict):
+    runs = {}
+    for experiment, base in (("liew2022-fig5a-003", 0.7), ("liew2022-fig5b", 0.7 + gain)):
+        for seed, off in enumerate((-0.01, 0.0, 0.01)):
+            accuracy = np.full(9, base + off)
+            runs[f"{experiment}/seed{seed}"] = pd.DataFrame(
+                {"round": 100.0 * np.arange(1, 10), "test_accuracy": accuracy}
+            )
+    found = CLAIMS["L2a"].decide(runs)
+    assert found.verdict == verdict
+    assert found.ours.endswith("(deviation over seeds 1.4)")
+
+
+@pytest.mark.parametrize(("least", "verdict"), [(0.8, "reproduced"), (0.95, "not reproduced")])
+def test_check_in_rates_are_compared_after_as_many_rounds(least, verdict):
+    runs = histories("L2b", {**RATES, "liew2022-fig5a-001": [least]}, LATE)
+    runs["liew2022-fig3a/seed0"] = runs["liew2022-fig3a/seed0"].iloc[:2]
+    found = CLAIMS["L2b"].decide(runs)
+    assert found.ours.endswith("68.0%, 72.0% at gamma = 0.01, 0.03, 0.1 after 200 rounds")
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("claim", "ends", "verdict", "reason"),
     [
-        ((0.85, 0.9, 0.93), "reproduced", "after 300 rounds"),
-        ((0.8, 0.85, 0.9), "not reproduced", "90% is not reached"),
-        ((0.95, 0.9, 0.93), "not reproduced", "a larger eps0 is not faster"),
+        ("L4a", (0.85, 0.9, 0.93), "reproduced", "after 300 rounds"),
+        (
+            "L4a",
+            (0.8, 0.85, 0.88),
+            "not tested as stated",
+            "half of that, 0.85 C, which was not run;",
+        ),
+        (
+            "L4a",
+            (0.8, 0.85, 0.9),
+            "not tested as stated",
+            "as the run at eps0 = 16 with its larger noise of 0.93 C does after",
+        ),
+        ("L4b", (0.8, 0.85, 0.9), "reproduced", "mean accuracy"),
+        ("L4b", (0.95, 0.9, 0.93), "not reproduced", "mean accuracy"),
     ],
 )
-def test_federated_training(ends, verdict, reason):
+def test_federated_training(claim, ends, verdict, reason):
     names = ("liew2022-fig3b-eps4", "liew2022-fig3b", "liew2022-fig3b-eps16")
-    found = CLAIMS["L4"].decide(histories("L4", {name: [end] for name, end in zip(names, ends, strict=True)}))
+    ended = {name: [end] for name, end in zip(names, ends, strict=True)}
+    shares = (*[0.5] * 8, *[0.8] * 7, 1.0) if claim == "L4a" and ends[1] < 0.89 else (0.5, 0.8, 1.0)
+    found = CLAIMS[claim].decide(histories(claim, ended, shares))
     assert found.verdict == verdict
     assert reason in found.reason
 

@@ -16,7 +16,7 @@ from shuffledp.reproduction.studies.frontier import Cell, frontier, undominated
 from shuffledp.training.costs import core_seconds
 
 BASE = """\
-paths: {results: results, figures: figures, readme: README.md}
+paths: {results: results, figures: figures, ledger: docs/claims.md}
 styles:
   girgis2021-upper: {color: "#0072b2", line: solid}
   clones-pld: {color: "#009e73", line: dashdot}

@@ -24,7 +24,7 @@ from shuffledp.records import digest, files
 _CURRENT = 1  # when the request of a current product is dated: seconds after the beginning of time
 _REQUESTED = ("parameters", "modules", "without", "code")
 _DECIDING = ("parameters", "code")
-_PRODUCTS = tuple(f":(exclude){path}" for path in ("results", "figures", "README.md", "config/README.*"))
+_PRODUCTS = tuple(f":(exclude){path}" for path in ("results", "figures", "docs/claims.*", "config/README.*"))
 
 
 @dataclass(frozen=True)

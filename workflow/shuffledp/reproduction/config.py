@@ -258,7 +258,7 @@ class Settings:
 
     results: str
     figures: str
-    readme: str
+    ledger: str
     declared: tuple[Drawn, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     grids: tuple[Grid, ...] = ()
@@ -615,7 +615,7 @@ def _hint(unknown: object, known: Sequence[str]) -> str:
 def _wrong_path(paths: Mapping[str, str]) -> tuple[list[str], str] | None:
     """Return which path can be no product's: a file is where a folder must be, or the other way round."""
     for key, value in paths.items():
-        is_file = key == "readme"
+        is_file = key == "ledger"
         if is_file and Path(value).is_dir():
             return ["paths", key], f"{key} must be a file, got {value!r}, which is a folder"
         # a copy that is read only may be asked what is in it
@@ -787,15 +787,6 @@ def _accuracy(
     at = ["accuracy", paper, name]
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
-    figure.setdefault("stated", [])
-    for index, point in enumerate(figure["stated"]):
-        for key, known in (("panel", figure["panels"]), ("curve", figure["curves"])):
-            if point[key] not in known:
-                where = _where([*at, "stated", str(index), key], files)
-                raise ValueError(
-                    f"configuration: {key} of what the paper states must be one of the figure's "
-                    f"({', '.join(known)}), got {point[key]!r} (at {where})"
-                )
     private = {entry.name: entry for entry in experiments if accounting(entry)}
     panels = []
     for accountant in figure["curves"]:

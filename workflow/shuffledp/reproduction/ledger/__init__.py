@@ -1,12 +1,13 @@
 """The ledger: what the papers state in numbers, and whether it comes out."""
 
 from shuffledp.reproduction.ledger import balle2020, girgis2021, koskela2022, liew2022, training
-from shuffledp.reproduction.ledger.claims import Claim, CurveKey, Decision, RunKey, claims, evaluate
+from shuffledp.reproduction.ledger.claims import Claim, CurveKey, Decision, Key, RunKey, claims, evaluate
 
 __all__ = [
     "Claim",
     "CurveKey",
     "Decision",
+    "Key",
     "RunKey",
     "balle2020",
     "claims",

@@ -2,16 +2,74 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
-Verdict = Literal["reproduced", "reproduced under a stated reading", "not reproduced", "not computed"]
+Verdict = Literal[
+    "reproduced",
+    "reproduced under a stated reading",
+    "not reproduced",
+    "not tested as stated",
+    "not computed",
+]
 
 # Papers state ratios with two digits, often read off a plot.
 TOLERANCE = 0.05
+ALMOST = 0.1  # relative: what "almost matches" and "close" are taken to mean
+DEVIATIONS = 2.0  # within which accuracies agree
+GAP = (0.5, 1.5)  # times a stated gap, between which ours has to lie
+MUCH, FAR = 2, 10  # how many times: "much" tighter, "far" below
+ABOUT = 0.01  # of an accuracy that is stated as about so much
+STATED_POINTS = 0.005  # of an accuracy that is stated without a deviation
+
+# By what a claim is decided, by a short name.
+RULES: dict[str, str] = {
+    "number": f"Our number is within {TOLERANCE:.0%} of the stated one.",
+    "almost": f"Our two values are within {ALMOST:.0%} of each other.",
+    "order": "The stated order holds at every point that the row speaks of.",
+    "much": f"One value is at least {MUCH} times the other.",
+    "far": f"One value is at least {FAR} times the other.",
+    "crossing": "The two curves cross within the figure.",
+    "inequality": "The inequality holds at every computed point, and for as many drawn runs as stated.",
+    "accuracy": (
+        f"Our mean accuracy is within {DEVIATIONS:g} standard deviations of the stated one: the paper's "
+        "deviation and ours, added in quadrature."
+    ),
+    "gap": (
+        "A difference of two accuracies that are read off the same runs is judged as a difference: it is "
+        f"between {GAP[0]:g} and {GAP[1]:g} times the stated one."
+    ),
+    "epsilon": (
+        f"The first epsilon at which our mean accuracy reaches the stated one is within {ALMOST:.0%} of the "
+        "stated epsilon. Where it is never reached, but the last mean is within the paper's own deviation, "
+        "the last epsilon counts."
+    ),
+    "points": f"Our accuracy is within {100 * STATED_POINTS:g} points of the stated one, and counts agree.",
+    "about": f"An accuracy of about so much is reached if ours comes within {100 * ABOUT:g} point of it.",
+    "tau": "The mass that is left out is at most the stated one.",
+    "every reading": (
+        "What the paper leaves open is varied. A verdict that all readings share is given; where they do "
+        "not share one, the claim is not tested as stated."
+    ),
+    "significant": (
+        f"A gain in accuracy is significant if it is more than {DEVIATIONS:g} standard deviations over the "
+        "seeds, those of both runs added in quadrature; with fewer seeds than the paper has, the claim is "
+        "not tested as stated."
+    ),
+    "example": "One counter-example refutes that something cannot be done.",
+}
+PAPERS = ("girgis2021", "koskela2022", "balle2020", "liew2022")  # in the order of the ledger
+# Columns that tell the setting, in the order in which a row names them.
+_SETTING = (
+    *("data", "model", "randomizer", "clip", "n", "k", "rate", "slots", "participation", "categories"),
+    *("sigma", "noise_multiplier", "eps0", "delta0", "rounds", "delta"),
+)
+_LISTED = 4  # more values than these are told by their ends
+_SYMBOLS = {"rate": "gamma", "participation": "p0", "slots": "m", "rounds": "T"}
 
 
 class CurveKey(NamedTuple):
@@ -51,7 +109,10 @@ class Claim:
         paper: citation key.
         statement: what is claimed.
         stated: the value as the paper gives it.
+        rule: by what it is decided, a key of ``RULES``.
         curves: the curves that decide it, by a name of their own.
+        point: where on the curves the claim is, such as rounds=1e5; empty where it is of them all.
+        figure: that shows it, where it is not the figure of the curves.
         decide: from the tables of those curves to a decision.
     """
 
@@ -59,7 +120,10 @@ class Claim:
     paper: str
     statement: str
     stated: str
+    rule: str
     curves: Mapping[str, Key]
+    point: Mapping[str, float]
+    figure: str
     decide: Callable[[Mapping[str, pd.DataFrame]], Decision]
 
 
@@ -67,7 +131,15 @@ _CLAIMS: list[Claim] = []
 
 
 def claim(
-    *, id: str, paper: str, statement: str, stated: str, curves: Mapping[str, Key]
+    *,
+    id: str,
+    paper: str,
+    statement: str,
+    stated: str,
+    rule: str,
+    curves: Mapping[str, Key],
+    point: Mapping[str, float] | None = None,
+    figure: str = "",
 ) -> Callable[
     [Callable[[Mapping[str, pd.DataFrame]], Decision]], Callable[[Mapping[str, pd.DataFrame]], Decision]
 ]:
@@ -78,15 +150,62 @@ def claim(
     ) -> Callable[[Mapping[str, pd.DataFrame]], Decision]:
         if any(known.id == id for known in _CLAIMS):
             raise ValueError(f"a claim {id!r} is in the ledger already")
-        _CLAIMS.append(Claim(id, paper, statement, stated, curves, decide))
+        if rule not in RULES:
+            raise ValueError(f"claim {id!r} has the rule {rule!r}; the rules are {', '.join(RULES)}")
+        _CLAIMS.append(Claim(id, paper, statement, stated, rule, curves, point or {}, figure, decide))
         return decide
 
     return enter
 
 
 def claims() -> list[Claim]:
-    """Return all claims, in the order in which they were entered."""
-    return list(_CLAIMS)
+    """Return all claims: paper by paper, and by number."""
+
+    def place(entry: Claim) -> tuple[int, int, str]:
+        number, part = re.fullmatch(r"[A-Z](\d+)([a-z]?)", entry.id).groups()
+        paper = PAPERS.index(entry.paper) if entry.paper in PAPERS else len(PAPERS)
+        return paper, int(number), part
+
+    return sorted(_CLAIMS, key=place)
+
+
+def _setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) -> str:
+    """What the tables' columns say of the setting: one value each, several, or from where to where."""
+    parts = []
+    for name in _SETTING:
+        values = [table[name] for table in tables.values() if name in table]
+        if not values:
+            continue
+        found = sorted({value for each in values for value in each.dropna()})
+        if name in point:
+            found = [point[name]]
+        if not found or (name == "delta" and len(found) > 1):  # it is what is computed, or the axis
+            continue
+        written = [value if isinstance(value, str) else number(value) for value in found]
+        if len(written) > _LISTED and not isinstance(found[0], str):
+            written = [f"{written[0]} to {written[-1]}"]
+        parts.append(f"{_SYMBOLS.get(name, name)}={' or '.join(written)}")
+    return ", ".join(parts)
+
+
+def number(value: float) -> str:
+    """Return a number as a reader writes it: 60000, 1e6, 0.001, 1e-5; with four digits at most."""
+    if value == round(value) and abs(value) < 1e5:
+        return f"{value:.0f}"
+    shortest = next(
+        (f"{value:.{digits}e}" for digits in range(4) if float(f"{value:.{digits}e}") == value), ""
+    )
+    mantissa, exponent = (shortest or f"{value:.3e}").split("e")
+    return f"{value:.4g}" if 1e-3 <= abs(value) < 1e5 else f"{mantissa}e{int(exponent)}"
+
+
+def _figure_of(curves: Mapping[str, Key]) -> str:
+    """The figures and panels of the curves, such as ``fig2 a``."""
+    panels: dict[str, list[str]] = {}
+    for key in curves.values():
+        if isinstance(key, CurveKey):
+            panels.setdefault(key.figure, []).append(key.panel)
+    return "; ".join(f"{figure} {', '.join(sorted(set(shown)))}" for figure, shown in panels.items())
 
 
 def agrees(ours: float, stated: float) -> bool:
@@ -112,15 +231,22 @@ def evaluate(table_of: Callable[[Key], pd.DataFrame | None]) -> pd.DataFrame:
     """Decide every claim.
 
     Args:
-        table_of: reads the table of a curve; None where it has not been computed.
+        table_of: reads the table of a curve or run, with the setting among its columns; None where it has not
+            been computed.
 
     Returns:
-        One row a claim: id, paper, statement, stated, ours, verdict, reason.
+        One row a claim: id, paper, figure, statement, setting, stated, ours, verdict, rule, reason.
     """
     rows = []
     for entry in claims():
-        tables = {name: table_of(key) for name, key in entry.curves.items()}
-        missing = ["/".join(entry.curves[name]) for name, table in tables.items() if table is None]
+        tables = {}
+        missing = []
+        for name, key in entry.curves.items():
+            table = table_of(key)
+            if table is None:
+                missing.append("/".join(key))
+            else:
+                tables[name] = table
         if missing:
             decision = Decision("-", "not computed", f"needs {', '.join(missing)}")
         else:
@@ -129,9 +255,14 @@ def evaluate(table_of: Callable[[Key], pd.DataFrame | None]) -> pd.DataFrame:
             {
                 "id": entry.id,
                 "paper": entry.paper,
+                "figure": entry.figure or _figure_of(entry.curves),
                 "statement": entry.statement,
+                "setting": "-" if missing else _setting_of(tables, entry.point),
                 "stated": entry.stated,
-                **decision._asdict(),
+                "ours": decision.ours,
+                "verdict": decision.verdict,
+                "rule": entry.rule,
+                "reason": decision.reason,
             }
         )
     return pd.DataFrame(rows)

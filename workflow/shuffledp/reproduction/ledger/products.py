@@ -1,44 +1,85 @@
-"""The ledger and its table in the README as products of the workflow."""
+"""The ledger and its page as products of the workflow."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.config import Settings
-from shuffledp.reproduction.ledger.readme import LedgerInReadme
 from shuffledp.reproduction.trainings import recorded
+from shuffledp.training.experiment import Experiment
+
+# What a row tells of an experiment; k only where it is chosen, and not expected.
+_TOLD = (
+    *("data", "model", "randomizer", "clip", "n", "k", "rate", "slots", "participation"),
+    *("noise_multiplier", "eps0", "delta0", "delta"),
+)
+
+
+class Source(NamedTuple):
+    """Where the table of a curve or run is, and the setting that it does not hold itself."""
+
+    path: str
+    setting: dict[str, Any]
+
+
+def sources(settings: Settings) -> dict[ledger.Key, Source]:
+    """Return where the claims' curves and runs are, of those that are made or will be."""
+    made: dict[str, dict[str, Any]] = {
+        f"{one.stem(settings.results)}.csv": {} for one in (*settings.curves, *settings.simulations)
+    }
+    for quantities in settings.of("quantities"):
+        made |= {f"{curve.stem(settings.results)}.csv": {} for curve in quantities.curves}
+    for figure in settings.of("accuracy"):
+        made |= {f"{panel.stem(settings.results)}.csv": _setting(panel.experiment) for panel in figure.panels}
+    for experiment in settings.experiments:
+        runs = recorded.runs(experiment, settings.results)
+        made |= {run: _setting(experiment) for run in runs if Path(run).exists()}
+    keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
+    paths = {key: f"{settings.results}/{'/'.join(key)}.csv" for key in keys}
+    return {key: Source(path, made[path]) for key, path in paths.items() if path in made}
+
+
+def _setting(experiment: Experiment) -> dict[str, Any]:
+    told = {name: value for name, value in asdict(experiment).items() if name in _TOLD and value is not None}
+    if experiment.protocol != "subsampled-shuffle":
+        del told["k"]
+    if experiment.features:
+        told["data"] += f", {experiment.features} features"
+    if experiment.bootstrap:
+        told["data"] += ", drawn with replacement"
+    return told
 
 
 def claims(settings: Settings) -> Product:
     """Return the ledger of claims as a product, made from the curves that its claims name."""
-    made = {f"{curve.stem(settings.results)}.csv" for curve in settings.curves}
-    for quantities in settings.of("quantities"):
-        made |= {f"{curve.stem(settings.results)}.csv" for curve in quantities.curves}
-    for figure in settings.of("accuracy"):
-        made |= {f"{panel.stem(settings.results)}.csv" for panel in figure.panels}
-    for experiment in settings.experiments:
-        made |= {run for run in recorded.runs(experiment, settings.results) if Path(run).exists()}
-    made |= {f"{panel.stem(settings.results)}.csv" for panel in settings.simulations}
-    keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
-    paths = {key: f"{settings.results}/{'/'.join(key)}.csv" for key in keys}
-    paths = {key: path for key, path in paths.items() if path in made}
+    found = sources(settings)
     return Product(
         record=f"{settings.results}/claims.json",
-        parameters={"curves": [[*key, path] for key, path in paths.items()]},
+        parameters={"curves": [[*key, source.path, source.setting] for key, source in found.items()]},
         modules=("shuffledp.reproduction.ledger", "shuffledp.records.tables"),
         outputs=(f"{settings.results}/claims.csv",),
-        inputs=tuple(paths.values()),
+        inputs=tuple(source.path for source in found.values()),
     )
 
 
-def readme(settings: Settings) -> LedgerInReadme:
-    """Return the table in the README as a product."""
-    return LedgerInReadme(
-        record=f"{settings.readme}.json",
-        parameters={},
-        modules=("shuffledp.reproduction.ledger.readme",),
-        outputs=(settings.readme,),
+def page(settings: Settings) -> Product:
+    """Return the ledger as a page as a product."""
+    folder = os.path.dirname(settings.ledger) or "."
+    figures = {
+        f"{figure.paper}/{figure.name}": os.path.relpath(
+            f"{settings.figures}/{figure.paper}/{figure.name}.png", folder
+        )
+        for figure in settings.drawn
+    }
+    return Product(
+        record=str(Path(settings.ledger).with_suffix(".json")),
+        parameters={"figures": figures},
+        modules=("shuffledp.reproduction.ledger.page", "shuffledp.records.tables"),
+        outputs=(settings.ledger,),
         inputs=(f"{settings.results}/claims.csv",),
     )
