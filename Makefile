@@ -63,7 +63,7 @@ test-crash: $(VENV)/.with-test ## Kill the smoke run 20 times at random moments,
 lint: $(VENV)/.with-lint ## Check style, types and layers: ruff, snakefmt, mypy, import-linter, snakemake --lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow/rules
+	$(BIN)/snakefmt --check Snakefile workflow/Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/snakemake --lint

@@ -20,6 +20,7 @@ from shuffledp.approximate_dp import composition
 TOP_LEVEL = {
     "CHANGELOG.md",
     "CITATION.cff",
+    "Dockerfile",
     "LICENSE",
     "Makefile",
     "README.md",
@@ -210,8 +211,46 @@ def test_python_of_the_makefile_is_that_of_the_package(root, project):
 
 
 def test_snakefile_admits_what_the_package_admits(root, direct):
-    (oldest,) = re.findall(r'min_version\("(.*)"\)', (root / "Snakefile").read_text(encoding="utf-8"))
+    (oldest,) = re.findall(
+        r'min_version\("(.*)"\)', (root / "workflow/Snakefile").read_text(encoding="utf-8")
+    )
     assert f">={oldest}" in str(direct["snakemake"].specifier).split(",")
+
+
+def test_pre_commit_runs_what_make_lint_runs(root):
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^lint: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
+    settings = yaml.safe_load((root / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    hooks = [hook["entry"] for repository in settings["repos"] for hook in repository["hooks"]]
+    assert hooks == commands
+
+
+def test_image_installs_pinned_extras_that_exist(root, extras):
+    text = (root / "Dockerfile").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^ARG EXTRAS=(\S+)$", text, re.MULTILINE)
+    assert set(names.split(",")) <= extras.keys()
+    assert "--constraint constraints.txt" in text
+
+
+def test_recipe_for_conda_needs_what_the_package_needs(root, project, extras):
+    recipe = (root / ".github/conda-recipe/meta.yaml").read_text(encoding="utf-8")
+    assert f'set version = "{shuffledp.__version__}"' in recipe
+    (needed,) = re.findall(r"^  run:\n((?:    - .*\n)+)", recipe, re.MULTILINE)
+    named = {Requirement(line.removeprefix("    - ").replace(" ", "")) for line in needed.splitlines()}
+    own = {Requirement(f"python{project['project']['requires-python']}"), *extras[""]}
+    assert {str(one) for one in named} == {str(one) for one in own}
+
+
+def test_continuous_integration_tries_the_versions_that_are_admitted(root, project):
+    text = (root / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    versions = jobs["test"]["strategy"]["matrix"]["python"]
+    assert all(version in SpecifierSet(project["project"]["requires-python"]) for version in versions)
+    assert project["project"]["requires-python"] == f">={versions[0]}"
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"run: make (\S+)", text):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
 def test_version_is_the_same_everywhere(root):

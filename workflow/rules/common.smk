@@ -24,7 +24,7 @@ TRAININGS = f"{RESULTS}/training"
 # Says that the data were there once; the files themselves may lie wherever data.root or SHUFFLEDP_DATA says.
 MNIST = "resources/mnist.json"
 ENVIRONMENT = "../../environment.yml"
-TEMPLATES = Path(workflow.basedir) / "workflow/report"
+TEMPLATES = Path(workflow.current_basedir).parent / "report"
 
 
 def catalogue():
