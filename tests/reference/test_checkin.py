@@ -89,7 +89,7 @@ def test_theorem_a_4_holds_slot_by_slot(name, m, weight):
         for one, other in ((0, 1), (0, len(of) - 1)):
             losses = laws.step_losses(of[one], of[other])
             worst = [max(old, new) for old, new in zip(worst, losses, strict=True)]
-    epsilons = checkin.check_in_epsilons(m=m, eps0=eps0, weight=float(weight))
+    epsilons = checkin.check_in_epsilons(slots=m, eps0=eps0, weight=float(weight))
     for slot, (value, true) in enumerate(zip(epsilons.tolist(), worst, strict=True)):
         exactly = weight == 1 or slot == 0
         assert_upper(value, true, 1e-13 / float(weight) if exactly else 2.0)
@@ -99,7 +99,7 @@ def test_theorem_a_4_holds_slot_by_slot(name, m, weight):
 def test_theorem_a_4_with_weights_that_differ(weights):
     """A crowded slot takes a client with less than the largest weight, and costs no more for it."""
     _, choose, eps0 = setting_of("rr2")
-    epsilons = checkin.check_in_epsilons(m=3, eps0=eps0)
+    epsilons = checkin.check_in_epsilons(slots=3, eps0=eps0)
     for others in product((0, 1), repeat=3):
         one, other = (laws.replacement(first, list(others), weights, choose) for first in (0, 1))
         losses = laws.step_losses(one, other)
@@ -159,7 +159,7 @@ def test_fixed_window(p0, name):
         pairs = pairs_of(lambda data, m=m: laws.fixed_window(data, m, p0, choose), randomiser, n)
 
         def bound(delta, strength, m=m):
-            given = {"m": m, "eps0": eps0, "delta": delta, "participation": float(p0)}
+            given = {"slots": m, "eps0": eps0, "delta": delta, "participation": float(p0)}
             return checkin.fixed_window(**given, strength=strength)
 
         said += check(pairs, bound, eps0)
@@ -172,7 +172,7 @@ def test_a_window_of_a_rare_client_costs_what_theorem_3_2_says():
     randomiser, choose, eps0 = setting_of("rr2-weak")
     p0 = Fraction(1, 1000)
     pairs = pairs_of(lambda data: laws.fixed_window(data, 3, p0, choose), randomiser, 1)
-    found = checkin.fixed_window(m=3, eps0=eps0, delta=1e-12, participation=1e-3, strength="numerical")
+    found = checkin.fixed_window(slots=3, eps0=eps0, delta=1e-12, participation=1e-3, strength="numerical")
     true = laws.worst_eps(pairs, number(1e-12))
     assert true <= number(found) <= 1.06 * true
 
@@ -191,14 +191,14 @@ def test_several_windows(name):
         pairs = pairs_of(twice, randomiser, n)
 
         def bound(delta, strength, m=m):
-            given = {"m": m, "eps0": eps0, "delta": delta, "participation": 0.5}
+            given = {"slots": m, "eps0": eps0, "delta": delta, "participation": 0.5}
             return checkin.fixed_window(**given, strength=strength, rounds=2)
 
         check(pairs, bound, eps0, rounds=2)
         if (n, m) == (4, 2):
 
             def repeated(delta, strength):
-                return checkin.repeated_fixed_window(n=4, m=2, eps0=eps0, delta=delta, strength=strength)
+                return checkin.repeated_fixed_window(n=4, slots=2, eps0=eps0, delta=delta, strength=strength)
 
             check(pairs, repeated, eps0, rounds=2)
 
@@ -213,7 +213,7 @@ def test_sliding_window(name):
         pairs = pairs_of(lambda data, m=m: laws.sliding_window(data, m, choose), randomiser, n, ordered=True)
 
         def bound(delta, strength, m=m):
-            return checkin.sliding_window(m=m, eps0=eps0, delta=delta, strength=strength)
+            return checkin.sliding_window(slots=m, eps0=eps0, delta=delta, strength=strength)
 
         check(pairs, bound, eps0)
 
@@ -228,7 +228,7 @@ def test_averaging(name):
         pairs = pairs_of(lambda data, m=m: laws.averaging(data, m, choose), randomiser, n)
 
         def bound(delta, strength, n=n, m=m):
-            return checkin.averaging(n=n, m=m, eps0=eps0, delta=delta, strength=strength)
+            return checkin.averaging(n=n, slots=m, eps0=eps0, delta=delta, strength=strength)
 
         check(pairs, bound, eps0)
 
@@ -253,8 +253,8 @@ def test_windows_and_shuffles_that_are_large_enough_to_amplify(size, eps0):
     shuffled or every slot is averaged: if all others hold the same, the likelihood ratio depends on the total
     number of ones alone."""
     responses = shuffled_responses(size, eps0)
-    cases = [(checkin.shuffling, {"n": size}, 1), (checkin.averaging, {"n": size, "m": size}, 1)]
-    cases += [(checkin.fixed_window, {"m": size, "participation": p0}, number(p0)) for p0 in (0.1, 1.0)]
+    cases = [(checkin.shuffling, {"n": size}, 1), (checkin.averaging, {"n": size, "slots": size}, 1)]
+    cases += [(checkin.fixed_window, {"slots": size, "participation": p0}, number(p0)) for p0 in (0.1, 1.0)]
     for bound, setting, p0 in cases:
         # alone in a window, with dummies about 0, a client is one of the responses with probability p0
         ratios = [(1 - p0 + p0 * ratio, mass) for ratio, mass in responses]
@@ -285,7 +285,7 @@ def test_a_randomiser_that_may_fail():
     outcomes = set(one) | set(other)
     delta = 0.005
     found = checkin.with_failure(
-        checkin.fixed_window, steps=3, m=3, eps0=eps0, delta0=float(delta0), delta=delta
+        checkin.fixed_window, steps=3, slots=3, eps0=eps0, delta0=float(delta0), delta=delta
     )
     assert found < math.inf
     e = mp.exp(number(found))
@@ -300,7 +300,7 @@ def test_a_bound_for_rarer_clients_fails_the_check(participation):
     pairs = pairs_of(lambda data: laws.fixed_window(data, 2, Fraction(1, 10), choose), randomiser, 1)
 
     def bound(delta, strength):
-        wrong = {"m": 2, "eps0": eps0, "delta": delta, "participation": participation}
+        wrong = {"slots": 2, "eps0": eps0, "delta": delta, "participation": participation}
         return checkin.fixed_window(**wrong, strength="numerical")
 
     with pytest.raises(AssertionError):
@@ -332,9 +332,9 @@ def test_closed_forms_are_the_printed_ones(eps0, delta):
     kept = {"eps0": eps0, "delta": delta}
     for m in (10**5, 10**7):
         for w in (0.2, 1.0):
-            value = checkin.fixed_window(m=m, participation=w, **kept)
+            value = checkin.fixed_window(slots=m, participation=w, **kept)
             assert_close(value, printed_a_4(m, eps0, delta, number(w)), CLOSED_FORM)
-        assert_close(checkin.sliding_window(m=m, **kept), printed_a_4(m, eps0, delta, 1), CLOSED_FORM)
+        assert_close(checkin.sliding_window(slots=m, **kept), printed_a_4(m, eps0, delta, 1), CLOSED_FORM)
         assert_close(checkin.shuffling(n=m, **kept), printed_a_7(m, eps0, delta), CLOSED_FORM)
     loads = [3, 0, 5, 12] * 10**4
     assert_close(checkin.bins(loads=loads, **kept), printed_a_5(loads, eps0, delta), CLOSED_FORM)
@@ -346,14 +346,14 @@ def test_the_printed_proof_of_theorem_3_2_has_m_outside_the_root():
     e = math.exp(eps0)
     drift = e * (e - 1) ** 2 / (2 * m)
     as_printed = drift + (e - 1) * math.sqrt(2 * e * math.log(1 / delta)) / m
-    assert checkin.fixed_window(m=m, eps0=eps0, delta=delta) > 50 * as_printed
+    assert checkin.fixed_window(slots=m, eps0=eps0, delta=delta) > 50 * as_printed
 
 
 @pytest.mark.parametrize(
     ("bound", "size", "setting"),
     [
-        (checkin.fixed_window, "m", {"participation": 0.3}),
-        (checkin.sliding_window, "m", {}),
+        (checkin.fixed_window, "slots", {"participation": 0.3}),
+        (checkin.sliding_window, "slots", {}),
         (checkin.shuffling, "n", {}),
     ],
 )
@@ -389,7 +389,7 @@ def test_the_simple_form_of_theorem_a_4_dominates(strength, eps0, delta):
     """Claim B1: 7 w eps0 sqrt(log(1/delta)/m) for eps0 <= 1 and delta <= 1/100."""
     for m, w in product((1, 2, 3, 10, 1000, 10**6), (1e-3, 0.5, 1.0)):
         simple = 7 * w * eps0 * math.sqrt(math.log(1 / delta) / m)
-        found = checkin.fixed_window(m=m, eps0=eps0, delta=delta, participation=w, strength=strength)
+        found = checkin.fixed_window(slots=m, eps0=eps0, delta=delta, participation=w, strength=strength)
         assert 0 <= found <= simple
         # what is printed says it without the cap at eps0
         assert printed_a_4(m, eps0, delta, number(w)) <= simple

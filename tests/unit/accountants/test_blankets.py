@@ -216,7 +216,7 @@ def test_others_on_the_first_category_are_worse_at_a_small_delta():
     assert found.upper == pytest.approx(1.666, abs=1e-3)
 
 
-@pytest.mark.parametrize("prefix", blankets.PREFIXES.values())
+@pytest.mark.parametrize("prefix", ["", "check-in-", "shuffle-"])
 def test_less_known_is_never_less(prefix):
     setting = {
         "": {"n": 1000, "k": 50},
@@ -447,9 +447,10 @@ def test_more_totals_than_seconds_allow_are_refused():
 
 
 def test_a_system_is_known_once_for_each_protocol_and_mechanism():
-    for protocol, prefix in blankets.PREFIXES.items():
+    for protocol, names in blankets.NAMES.items():
         for mechanism in blankets.KNOWN:
-            assert systems.get(protocol, mechanism).default == f"{prefix}{mechanism}-pld"
+            assert systems.get(protocol, mechanism).default == names[mechanism]
+            assert names[mechanism].endswith(f"{mechanism}-pld")
 
 
 def test_kinds_add_up():

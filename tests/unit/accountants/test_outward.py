@@ -18,6 +18,7 @@ from shuffledp.accountants import checkin_gaussian, registry, via_pld
 from shuffledp.approximate_dp import composition
 from shuffledp.checkin import balle2020, liew2022, liew2022_conversions
 from shuffledp.checkin import liew2022_distributed as distributed
+from shuffledp.checkin.balle2020 import loads, strengths, windows
 from shuffledp.checkin.distributed import check_in_losses
 from shuffledp.convergence import girgis2021, step_size
 from shuffledp.distributions.lognormal_sums import LogNormalSum
@@ -107,18 +108,18 @@ EPSILON = {
     "shuffled Gaussians, lower": (-1, lambda: gaussians("lower")),
     "steps": (1, lambda: pure_steps.advanced(np.full(3, 0.1), delta=1e-6)),
     "steps, pure": (1, lambda: pure_steps.numerical(np.full(3, 400.0), delta=1e-6)),
-    "balle2020, pure": (1, lambda: balle2020.fixed_window(m=1, eps0=250.0, delta=0.1, rounds=3)),
+    "balle2020, pure": (1, lambda: balle2020.fixed_window(slots=1, eps0=250.0, delta=0.1, rounds=3)),
     "clones at a negative eps": (1, lambda: profiles.clones(-0.5, n=50, eps0=1.0)),
     "clones at a negative eps, lower": (-1, lambda: profiles.clones(-0.5, n=50, eps0=1.0, bound="lower")),
 }
 BALLE2020 = {
-    "slots": lambda: float(balle2020.check_in_epsilons(m=9, eps0=1.0)[0]),
+    "slots": lambda: float(balle2020.check_in_epsilons(slots=9, eps0=1.0)[0]),
     "shuffle": lambda: float(balle2020.shuffling_epsilons(n=900, eps0=1.0)[0]),
     "bins": lambda: float(balle2020.bins_epsilons(loads=[3, 4000], eps0=1.0)[0]),
-    "closed form": lambda: balle2020.fixed_window(m=10**4, eps0=0.1, delta=0.1),
-    "sum": lambda: balle2020.fixed_window(m=10**4, eps0=0.1, delta=0.1, strength="sum"),
-    "repeated": lambda: balle2020.repeated_fixed_window(n=10**5, m=10**4, eps0=0.1, delta=0.1),
-    "averaging": lambda: balle2020.averaging(n=10**6, m=10**4, eps0=0.1, delta=0.1, strength="sum"),
+    "closed form": lambda: balle2020.fixed_window(slots=10**4, eps0=0.1, delta=0.1),
+    "sum": lambda: balle2020.fixed_window(slots=10**4, eps0=0.1, delta=0.1, strength="sum"),
+    "repeated": lambda: balle2020.repeated_fixed_window(n=10**5, slots=10**4, eps0=0.1, delta=0.1),
+    "averaging": lambda: balle2020.averaging(n=10**6, slots=10**4, eps0=0.1, delta=0.1, strength="sum"),
 }
 
 
@@ -142,7 +143,8 @@ def test_bounds_move_with_the_rounding_of_doubles(monkeypatch, name):
 def test_bounds_of_balle2020_move_with_their_rounding(monkeypatch, name):
     bound = BALLE2020[name]
     before = bound()
-    monkeypatch.setattr(balle2020, "_OUTWARD", 1 + 1e-6)
+    for module in (loads, strengths, windows):
+        monkeypatch.setattr(module, "OUTWARD", 1 + 1e-6)
     assert bound() > before * (1 + 5e-7)
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from shuffledp import accountants, profiles
-from shuffledp.accountants import systems
+from shuffledp.accountants import registry, systems
 from shuffledp.accountants.curves import sweep
 
 KRR = {"n": 300, "categories": 4, "gamma": 0.25}
@@ -144,3 +144,12 @@ def test_a_curve_along_epsilon_ends_at_delta_zero():
     assert math.isnan(table["delta_error"][1])
     with pytest.raises(ValueError, match="variable and fixed must name each of n, k, eps0, rounds, epsilon"):
         sweep(accountants.get("clones-pld"), variable="epsilon", values=[1.0], fixed={**fixed, "delta": 0.1})
+
+
+def test_every_name_of_an_accountant_stands_where_it_is_registered(root):
+    """So that who reads a name in a table finds its code."""
+    modules = (root / "workflow/shuffledp/accountants").rglob("*.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in modules)
+    built = [name for name in registry._REGISTRY if f'"{name}"' not in text]
+    assert not built
+    assert len(registry._REGISTRY) > 80

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import accountants, checkin
+from shuffledp import accountants, checkin, convergence
 from shuffledp.accountants import systems
 from shuffledp.checkin import balle2020
+from shuffledp.checkin.balle2020 import failure
 from shuffledp.pld import pure_steps
 
 DELTA = 1e-6
@@ -25,13 +26,15 @@ every = settings(deadline=None, max_examples=25, derandomize=True, database=None
 def test_theorem_3_2():
     e = math.exp(0.5)
     by_hand = 0.3**2 * e * (e - 1) ** 2 / 2000 + 0.3 * (e - 1) * math.sqrt(2 * e * math.log(1e6) / 1000)
-    assert checkin.fixed_window(m=1000, eps0=0.5, delta=DELTA, participation=0.3) == pytest.approx(by_hand)
+    assert checkin.fixed_window(slots=1000, eps0=0.5, delta=DELTA, participation=0.3) == pytest.approx(
+        by_hand
+    )
 
 
 def test_theorem_4_3_is_theorem_3_2_for_those_who_surely_take_part():
     e = math.exp(0.5)
     by_hand = e * (e - 1) ** 2 / 2000 + (e - 1) * math.sqrt(2 * e * math.log(1e6) / 1000)
-    assert checkin.sliding_window(m=1000, eps0=0.5, delta=DELTA) == pytest.approx(by_hand)
+    assert checkin.sliding_window(slots=1000, eps0=0.5, delta=DELTA) == pytest.approx(by_hand)
 
 
 def test_theorem_5_1():
@@ -55,9 +58,9 @@ def test_theorem_4_1_beats_the_even_split_of_delta():
     n, m, e = 10**6, 10**4, math.exp(0.3)
     norm = math.sqrt(1 / n + 1 / m) + math.sqrt(math.log(2 / DELTA) / n)
     even = e**4 * (e - 1) ** 2 * norm**2 / 2 + norm * e**2 * (e - 1) * math.sqrt(2 * math.log(2 / DELTA))
-    found = checkin.averaging(n=n, m=m, eps0=0.3, delta=DELTA)
+    found = checkin.averaging(n=n, slots=m, eps0=0.3, delta=DELTA)
     assert 0.9 * even < found <= even
-    assert checkin.load_norm(n=n, m=m, delta=DELTA / 2) / n == pytest.approx(norm)
+    assert checkin.load_norm(n=n, slots=m, delta=DELTA / 2) / n == pytest.approx(norm)
 
 
 @every
@@ -69,7 +72,7 @@ def test_theorem_4_1_beats_the_even_split_of_delta():
 )
 def test_the_simple_form_of_theorem_a_4(eps0, log_delta, m, w):
     """Claim B1: at most 7 w eps0 sqrt(log(1/delta)/m)."""
-    found = checkin.fixed_window(m=m, eps0=eps0, delta=math.exp(log_delta), participation=w)
+    found = checkin.fixed_window(slots=m, eps0=eps0, delta=math.exp(log_delta), participation=w)
     assert found <= 7 * w * eps0 * math.sqrt(-log_delta / m) * (1 + 1e-9)
 
 
@@ -78,11 +81,11 @@ def test_the_simple_form_of_theorem_a_4(eps0, log_delta, m, w):
 
 def test_slots_of_a_window():
     e = math.exp(1.5)
-    epsilons = checkin.check_in_epsilons(m=20, eps0=1.5, weight=0.4)
+    epsilons = checkin.check_in_epsilons(slots=20, eps0=1.5, weight=0.4)
     for i in range(1, 21):
         by_hand = math.log(1 + 0.4 * e * (e - 1) / (i - 1 + e * (20 - i + 1)))
         assert epsilons[i - 1] == pytest.approx(by_hand, rel=1e-13)
-    assert checkin.check_in_epsilons(m=1, eps0=1.5)[0] == pytest.approx(1.5, rel=1e-14)
+    assert checkin.check_in_epsilons(slots=1, eps0=1.5)[0] == pytest.approx(1.5, rel=1e-14)
 
 
 def test_slots_of_a_shuffle():
@@ -134,9 +137,9 @@ def test_many_steps_are_a_gaussian():
 def test_each_strength_is_tighter_than_the_one_before(m, eps0, log_delta, w):
     delta = math.exp(log_delta)
     for bound, setting in (
-        (checkin.fixed_window, {"m": m, "participation": w}),
+        (checkin.fixed_window, {"slots": m, "participation": w}),
         (checkin.shuffling, {"n": m}),
-        (checkin.averaging, {"n": 50 * m, "m": m}),
+        (checkin.averaging, {"n": 50 * m, "slots": m}),
     ):
         printed, summed, composed = (
             bound(eps0=eps0, delta=delta, strength=strength, **setting) for strength in balle2020.STRENGTHS
@@ -152,11 +155,13 @@ def test_monotone(strength):
         assert (np.diff(values) >= -1e-3 * np.array(values[1:])).all(), values
 
     kept = {"delta": DELTA, "strength": strength}
-    never_falls([checkin.fixed_window(m=500, eps0=eps0, **kept) for eps0 in (0, 0.1, 0.5, 1, 2, 5, 300)])
-    never_falls([checkin.fixed_window(m=m, eps0=0.5, **kept) for m in (10**5, 10**4, 300, 10, 1)])
-    never_falls([checkin.fixed_window(m=500, eps0=0.5, participation=p, **kept) for p in (0, 0.1, 0.5, 1)])
+    never_falls([checkin.fixed_window(slots=500, eps0=eps0, **kept) for eps0 in (0, 0.1, 0.5, 1, 2, 5, 300)])
+    never_falls([checkin.fixed_window(slots=m, eps0=0.5, **kept) for m in (10**5, 10**4, 300, 10, 1)])
+    never_falls(
+        [checkin.fixed_window(slots=500, eps0=0.5, participation=p, **kept) for p in (0, 0.1, 0.5, 1)]
+    )
     never_falls([checkin.shuffling(n=n, eps0=0.5, **kept) for n in (10**5, 10**4, 300, 10, 1)])
-    never_falls([checkin.averaging(n=n, m=100, eps0=0.2, **kept) for n in (10**6, 10**5, 10**4)])
+    never_falls([checkin.averaging(n=n, slots=100, eps0=0.2, **kept) for n in (10**6, 10**5, 10**4)])
 
 
 # --- loads
@@ -164,7 +169,7 @@ def test_monotone(strength):
 
 def test_dominating_loads_exceed_the_true_ones():
     n, m, delta = 3000, 200, 0.05
-    loads, counts = balle2020.dominating_loads(n=n, m=m, delta=delta)
+    loads, counts = balle2020.dominating_loads(n=n, slots=m, delta=delta)
     assert counts.sum() == m
     bound = np.sort(np.repeat(loads, counts.astype(int)))
     random = np.random.default_rng(7)
@@ -180,7 +185,7 @@ def test_lemma_a_6():
     """Claim B3, on simulated loads."""
     random = np.random.default_rng(11)
     for n, m in ((100, 10), (1000, 1000), (5000, 20)):
-        bound = checkin.load_norm(n=n, m=m, delta=0.1)
+        bound = checkin.load_norm(n=n, slots=m, delta=0.1)
         norms = [
             float(np.linalg.norm(np.bincount(random.integers(m, size=n), minlength=m))) for _ in range(300)
         ]
@@ -190,7 +195,7 @@ def test_lemma_a_6():
 @pytest.mark.parametrize(("n", "m", "p"), [(30, 10, 1.0), (100, 50, 0.3), (7, 1, 0.5)])
 def test_empty_slots(n, m, p):
     """Proposition 3.4 (claim B2), exactly and simulated."""
-    expected, bound = checkin.empty_slots(n=n, m=m, participation=p)
+    expected, bound = checkin.empty_slots(n=n, slots=m, participation=p)
     assert expected == pytest.approx(m * (1 - p / m) ** n)
     assert expected <= bound == pytest.approx(m * math.exp(-p * n / m))
     random = np.random.default_rng(3)
@@ -204,7 +209,7 @@ def test_empty_slots(n, m, p):
 
 def test_empty_slots_of_a_sliding_window():
     n, m = 200, 15
-    expected, bound = checkin.sliding_window_empty_slots(n=n, m=m)
+    expected, bound = checkin.sliding_window_empty_slots(n=n, slots=m)
     assert expected == pytest.approx((n - m + 1) * (1 - 1 / m) ** m)
     assert expected <= bound == pytest.approx((n - m + 1) / math.e)
     random = np.random.default_rng(5)
@@ -213,14 +218,14 @@ def test_empty_slots_of_a_sliding_window():
         slots = np.arange(n) + random.integers(m, size=n)
         counts.append(np.setdiff1d(np.arange(m - 1, n), slots).size)
     assert abs(np.mean(counts) - expected) < 5 * np.std(counts) / math.sqrt(len(counts))
-    assert checkin.sliding_window_empty_slots(n=5, m=1)[0] == 0
+    assert checkin.sliding_window_empty_slots(n=5, slots=1)[0] == 0
 
 
 # --- randomisers that may fail
 
 
 def test_a_randomiser_that_may_fail_costs_the_pure_one_of_eight_times_its_epsilon():
-    kept = {"m": 10**6, "delta": DELTA}
+    kept = {"slots": 10**6, "delta": DELTA}
     pure = checkin.fixed_window(eps0=0.4, **kept)
     found = checkin.with_failure(checkin.fixed_window, steps=10**6, eps0=0.05, delta0=1e-18, **kept)
     assert pure <= found < 1.1 * pure
@@ -235,7 +240,7 @@ def test_a_randomiser_that_may_fail_costs_the_pure_one_of_eight_times_its_epsilo
 def test_the_total_variation_inverts_lemma_a_3(eps0, delta1):
     rate = math.log(1 / (1 - math.exp(-5 * eps0)))
     delta0 = (1 - math.exp(-eps0)) * delta1 / (4 * math.exp(eps0) * (2 + math.log(2 / delta1) / rate))
-    assert balle2020._total_variation(eps0, delta0) == pytest.approx(delta1, rel=1e-6)
+    assert failure._total_variation(eps0, delta0) == pytest.approx(delta1, rel=1e-6)
 
 
 # --- repetition and utility
@@ -248,14 +253,14 @@ def test_corollary_3_3():
     assert n >= (e - 1) ** 2 * e * math.sqrt(m) * math.log(1 / beta)
     log_beta, log_delta = math.log(1 / beta), math.log(2 / delta)
     printed = 4 * (e - 1) * math.sqrt(e * log_beta * log_delta / n) + 12 * (e - 1) ** 2 * e * log_beta / n
-    closed = checkin.repeated_fixed_window(n=n, m=m, eps0=eps0, delta=delta)
+    closed = checkin.repeated_fixed_window(n=n, slots=m, eps0=eps0, delta=delta)
     assert closed <= printed
-    assert checkin.repeated_fixed_window(n=n, m=m, eps0=eps0, delta=delta, strength="numerical") < closed
+    assert checkin.repeated_fixed_window(n=n, slots=m, eps0=eps0, delta=delta, strength="numerical") < closed
 
 
 def test_utility_of_a_fixed_window():
-    found = checkin.fixed_window_utility(
-        n=10**4, m=100, dimension=10, sigma=0.5, lipschitz=1.0, radius=2.0, participation=0.05
+    found = convergence.fixed_window_utility(
+        n=10**4, slots=100, dimension=10, sigma=0.5, lipschitz=1.0, radius=2.0, participation=0.05
     )
     filled = 1 - 2 * math.exp(-5)
     at = [
@@ -264,15 +269,15 @@ def test_utility_of_a_fixed_window():
     ]
     assert found == pytest.approx(min(at), rel=1e-6)
     few = {"dimension": 10, "sigma": 0.5, "lipschitz": 1.0, "radius": 2.0}
-    assert checkin.fixed_window_utility(n=10, m=100, **few) == math.inf
+    assert convergence.fixed_window_utility(n=10, slots=100, **few) == math.inf
 
 
 def test_utility_of_averaging():
-    setting = {"n": 10**4, "m": 100, "dimension": 10, "sigma": 0.5, "lipschitz": 1.0, "radius": 2.0}
-    found = checkin.averaging_utility(**setting)
+    setting = {"n": 10**4, "slots": 100, "dimension": 10, "sigma": 0.5, "lipschitz": 1.0, "radius": 2.0}
+    found = convergence.averaging_utility(**setting)
     at = [(4 / c + c * (100 * 2.5 / 1e4 + 1)) * (2 + math.log(100)) / 10 for c in np.geomspace(0.1, 10, 4001)]
     assert found == pytest.approx(min(at), rel=1e-6)
-    assert checkin.averaging_utility(**setting, smoothness=1.0) < found
+    assert convergence.averaging_utility(**setting, smoothness=1.0) < found
     # E[1/S; S > 0] by the law of S
     from scipy import stats
 
@@ -284,26 +289,29 @@ def test_utility_of_averaging():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: checkin.fixed_window(m=0, eps0=1, delta=0.1), "m must be a whole number >= 1"),
-        (lambda: checkin.fixed_window(m=5, eps0=-1, delta=0.1), "eps0 must be a finite number >= 0"),
-        (lambda: checkin.fixed_window(m=5, eps0=1, delta=0), r"delta must lie in \(0, 1\)"),
+        (lambda: checkin.fixed_window(slots=0, eps0=1, delta=0.1), "slots must be a whole number >= 1"),
+        (lambda: checkin.fixed_window(slots=5, eps0=-1, delta=0.1), "eps0 must be a finite number >= 0"),
+        (lambda: checkin.fixed_window(slots=5, eps0=1, delta=0), r"delta must lie in \(0, 1\)"),
         (
-            lambda: checkin.fixed_window(m=5, eps0=1, delta=0.1, participation=2),
+            lambda: checkin.fixed_window(slots=5, eps0=1, delta=0.1, participation=2),
             r"participation must lie in \[0, 1\]",
         ),
         (
-            lambda: checkin.fixed_window(m=5, eps0=1, delta=0.1, strength="exact"),
+            lambda: checkin.fixed_window(slots=5, eps0=1, delta=0.1, strength="exact"),
             "strength must be one of closed_form",
         ),
         (lambda: checkin.shuffling(n=0, eps0=1, delta=0.1), "n must be a whole number >= 1"),
-        (lambda: checkin.averaging(n=5, m=2.5, eps0=1, delta=0.1), "m must be a whole number >= 1"),
+        (lambda: checkin.averaging(n=5, slots=2.5, eps0=1, delta=0.1), "slots must be a whole number >= 1"),
         (
             lambda: checkin.bins(loads=[0, 0], eps0=1, delta=0.1),
             "loads must be one-dimensional and not all 0",
         ),
         (lambda: checkin.bins(loads=[1, -1], eps0=1, delta=0.1), "loads must hold whole numbers >= 0"),
-        (lambda: checkin.repeated_fixed_window(n=7, m=2, eps0=1, delta=0.1), "n must be a multiple of m"),
-        (lambda: checkin.sliding_window_empty_slots(n=3, m=4), "m must be at most n"),
+        (
+            lambda: checkin.repeated_fixed_window(n=7, slots=2, eps0=1, delta=0.1),
+            "n must be a multiple of slots",
+        ),
+        (lambda: checkin.sliding_window_empty_slots(n=3, slots=4), "slots must be at most n"),
         (
             lambda: checkin.with_failure(checkin.shuffling, steps=1, n=1, eps0=0, delta0=0.1, delta=0.1),
             "eps0 must be > 0 for the reduction",
@@ -370,25 +378,25 @@ def test_the_closed_form_of_repeated_windows_is_above_what_it_bounds(windows, de
     n = m * windows
     met = 0
     for eps0 in (1e-3, 0.1, 0.5, 1.0, 2.0, 3.0, 4.0):
-        if not balle2020.corollary_applies(n=n, m=m, eps0=eps0):
+        if not balle2020.corollary_applies(n=n, slots=m, eps0=eps0):
             continue
         met += 1
-        one = balle2020.fixed_window(m=m, eps0=eps0, delta=delta, participation=m / n)
+        one = balle2020.fixed_window(slots=m, eps0=eps0, delta=delta, participation=m / n)
         composed = balle2020.composed_windows(eps=one, windows=windows, delta=delta)
-        assert composed <= balle2020.corollary_3_3(n=n, m=m, eps0=eps0, beta=delta, delta=delta)
+        assert composed <= balle2020.corollary_3_3(n=n, slots=m, eps0=eps0, beta=delta, delta=delta)
     assert met >= 3
 
 
 def test_the_closed_form_of_repeated_windows_by_hand():
     """4 (e - 1) sqrt(e 2 3/1e4) + 12 (e - 1)^2 e 2/1e4 for beta = e^-2 and delta = e^-3."""
-    found = balle2020.corollary_3_3(n=10**4, m=100, eps0=1.0, beta=math.exp(-2), delta=math.exp(-3))
+    found = balle2020.corollary_3_3(n=10**4, slots=100, eps0=1.0, beta=math.exp(-2), delta=math.exp(-3))
     e = math.e
     assert found == pytest.approx(4 * (e - 1) * math.sqrt(6e-4 * e) + 24e-4 * (e - 1) ** 2 * e, rel=1e-12)
     with pytest.raises(
         ValueError, match=r"eps0 must be at most 2 log\(n/\(8 sqrt\(m\)\)\)/3 .*repeated_fixed_window"
     ):
-        balle2020.corollary_3_3(n=100, m=100, eps0=1.0, beta=0.1, delta=0.1)
-    assert not balle2020.corollary_applies(n=100, m=100, eps0=1.0)
+        balle2020.corollary_3_3(n=100, slots=100, eps0=1.0, beta=0.1, delta=0.1)
+    assert not balle2020.corollary_applies(n=100, slots=100, eps0=1.0)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])

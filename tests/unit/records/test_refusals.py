@@ -12,6 +12,7 @@ from shuffledp import accountants, cli
 from shuffledp.accountants import registry, systems
 from shuffledp.approximate_dp import composition
 from shuffledp.checkin import balle2020
+from shuffledp.checkin.balle2020 import strengths
 
 WINDOW = {"slots": 1000, "participation": 1, "delta0": 1e-10, "rounds": 1, "delta": 1e-8}
 
@@ -66,9 +67,9 @@ def test_what_ends_at_pure_dp_is_rounded_up(name):
 def test_pure_dp_of_balle2020_itself_is_rounded_up():
     for rounds in (1, 3, 7):
         for bound, size in (
-            (balle2020.fixed_window, {"m": 1}),
+            (balle2020.fixed_window, {"slots": 1}),
             (balle2020.shuffling, {"n": 1}),
-            (balle2020.averaging, {"n": 1, "m": 1}),
+            (balle2020.averaging, {"n": 1, "slots": 1}),
         ):
             for strength in balle2020.STRENGTHS:
                 for eps0 in (0.01, 250.1):
@@ -80,12 +81,12 @@ def test_pure_dp_of_balle2020_itself_is_rounded_up():
 def test_blocks_of_slots_are_above_slots_one_by_one(monkeypatch, strength):
     given = {"eps0": 0.7, "delta": 1e-6, "rounds": 2, "strength": strength}
     calls = [
-        lambda: balle2020.fixed_window(m=5000, **given),
+        lambda: balle2020.fixed_window(slots=5000, **given),
         lambda: balle2020.shuffling(n=5000, **given),
-        lambda: balle2020.averaging(n=50_000, m=5000, **given),
+        lambda: balle2020.averaging(n=50_000, slots=5000, **given),
     ]
     singly = [call() for call in calls]
-    monkeypatch.setattr(balle2020, "_BLOCKS", 900)
+    monkeypatch.setattr(strengths, "BLOCKS", 900)
     for one, other in zip(singly, [call() for call in calls], strict=True):
         assert one * (1 - 1e-9) <= other <= one * 1.05
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from shuffledp.checkin import balle2020
+from shuffledp.convergence import averaging_utility
 from shuffledp.reproduction.studies import quantities
 
 
@@ -31,7 +31,7 @@ def test_formulas_are_those_of_the_theorems():
     assert found["value"] == pytest.approx([9 / math.e], rel=1e-12)
     setting = {"n": 1000, "dimension": 3, "sigma": 0.5, "lipschitz": 1.0, "radius": 2.0}
     found = swept("averaged-window-utility", "slots", [10, 20], **setting)
-    assert found["value"] == [balle2020.averaging_utility(m=m, **setting) for m in (10, 20)]
+    assert found["value"] == [averaging_utility(slots=m, **setting) for m in (10, 20)]
 
 
 @pytest.mark.parametrize("protocol", ["fixed-window", "sliding-window"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,20 +63,41 @@ for _protocol, _default in (
 # --- balle2020, Lemma A.3
 
 
-def _with_failure(
-    protocol: str, theorem: str, bound: Callable[..., float], rename: Mapping[str, str], reports: str
+# What a strength of balle2020 rests on: citation, and words for the legend.
+_STRENGTHS = {
+    "closed_form": ("balle2020", "as printed"),
+    "sum": ("balle2020", "exact sum"),
+    "numerical": ("balle2020, kairouz2015", "numerical"),
+}
+
+
+def _register_strengths(
+    protocol: str,
+    theorem: str,
+    bound: Callable[..., float],
+    reports: str,
+    *,
+    closed_form: str,
+    sum: str,
+    numerical: str,
 ) -> None:
-    """Register the three strengths of a bound at 8 eps0; ``reports`` names the variable that counts them."""
-    for strength, (short, words) in {
-        "closed_form": ("printed", "as printed"),
-        "sum": ("sum", "exact sum"),
-        "numerical": ("numerical", "numerical"),
-    }.items():
-        alone = f"balle2020-shuffling-{short}" if protocol == "shuffle" else f"{protocol}-{short}"
+    """Register the three strengths of a bound at 8 eps0.
+
+    Args:
+        protocol: who takes part in a round.
+        theorem: of the bound for eps0-LDP reports.
+        bound: that bound.
+        reports: the variable that counts the reports of a round.
+        closed_form: name of the accountant of this strength, as of the other two.
+        sum: see ``closed_form``.
+        numerical: see ``closed_form``.
+    """
+    names = {"closed_form": closed_form, "sum": sum, "numerical": numerical}
+    for strength, (citation, words) in _STRENGTHS.items():
 
         @register(
-            name=f"{alone}-approximate",
-            citation="balle2020" if strength != "numerical" else "balle2020, kairouz2015",
+            name=names[strength],
+            citation=citation,
             theorem=f"{theorem}, Lemma A.3",
             kind="upper",
             label=f"balle2020, {words}, at 8 eps0",
@@ -88,8 +109,6 @@ def _with_failure(
         def _compute(
             *, rounds: FloatArray, delta: float, strength: str = strength, **setting: Any
         ) -> Columns:
-            given = {rename.get(name, name): value for name, value in setting.items()}
-
             def one(count: float) -> float:
                 if count == 0:
                     return 0.0
@@ -99,16 +118,48 @@ def _with_failure(
                     delta=delta,
                     rounds=int(count),
                     strength=strength,
-                    **given,
+                    **setting,
                 )
 
             return {"epsilon": np.array([one(count) for count in rounds.tolist()], dtype=np.float64)}
 
 
-_with_failure("fixed-window", "Theorem 3.2 (A.4)", balle2020.fixed_window, {"slots": "m"}, "slots")
-_with_failure("sliding-window", "Theorem 4.3 (A.4)", balle2020.sliding_window, {"slots": "m"}, "slots")
-_with_failure("averaged-window", "Theorem 4.1 (A.5, A.6)", balle2020.averaging, {"slots": "m"}, "n")
-_with_failure("shuffle", "Theorem 5.1 (A.7)", balle2020.shuffling, {}, "n")
+_register_strengths(
+    "fixed-window",
+    "Theorem 3.2 (A.4)",
+    balle2020.fixed_window,
+    "slots",
+    closed_form="fixed-window-printed-approximate",
+    sum="fixed-window-sum-approximate",
+    numerical="fixed-window-numerical-approximate",
+)
+_register_strengths(
+    "sliding-window",
+    "Theorem 4.3 (A.4)",
+    balle2020.sliding_window,
+    "slots",
+    closed_form="sliding-window-printed-approximate",
+    sum="sliding-window-sum-approximate",
+    numerical="sliding-window-numerical-approximate",
+)
+_register_strengths(
+    "averaged-window",
+    "Theorem 4.1 (A.5, A.6)",
+    balle2020.averaging,
+    "n",
+    closed_form="averaged-window-printed-approximate",
+    sum="averaged-window-sum-approximate",
+    numerical="averaged-window-numerical-approximate",
+)
+_register_strengths(
+    "shuffle",
+    "Theorem 5.1 (A.7)",
+    balle2020.shuffling,
+    "n",
+    closed_form="balle2020-shuffling-printed-approximate",
+    sum="balle2020-shuffling-sum-approximate",
+    numerical="balle2020-shuffling-numerical-approximate",
+)
 
 
 # --- clones

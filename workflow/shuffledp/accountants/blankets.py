@@ -48,8 +48,16 @@ KNOWN = {
     ),
 }
 BASES = (systems.get(*systems.MAIN), checkin.SYSTEM, random_checkin.SHUFFLE)
-# protocol -> the beginning of its accountants' names
-PREFIXES = {"subsampled-shuffle": "", "shuffled-check-in": "check-in-", "shuffle": "shuffle-"}
+# protocol -> its accountants, by mechanism
+NAMES = {
+    "subsampled-shuffle": {"share": "share-pld", "tv": "tv-pld", "blanket": "blanket-pld"},
+    "shuffled-check-in": {
+        "share": "check-in-share-pld",
+        "tv": "check-in-tv-pld",
+        "blanket": "check-in-blanket-pld",
+    },
+    "shuffle": {"share": "shuffle-share-pld", "tv": "shuffle-tv-pld", "blanket": "shuffle-blanket-pld"},
+}
 
 
 def columns(
@@ -93,7 +101,7 @@ def columns(
 
 def _enter(base: systems.System, mechanism: str) -> None:
     """Register what a mechanism knows, for one protocol: a system and its accountant."""
-    known, name = KNOWN[mechanism], f"{PREFIXES[base.protocol]}{mechanism}-pld"
+    known, name = KNOWN[mechanism], NAMES[base.protocol][mechanism]
 
     def check(setting: systems.Setting) -> None:
         base.check(setting)

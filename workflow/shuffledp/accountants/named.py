@@ -152,7 +152,7 @@ def accountant(
     if randomizer is None:
         return registry.get(name)
     checks.choice("kind", kind, tuple(_WORDS))
-    system = systems.get(checks.choice("protocol", protocol, tuple(blankets.PREFIXES)), systems.MAIN[1])
+    system = systems.get(checks.choice("protocol", protocol, tuple(blankets.NAMES)), systems.MAIN[1])
     named_randomizers.named(randomizer, eps0=1.0, **parameters)
     described = ", ".join([randomizer, *(f"{key} = {value:g}" for key, value in parameters.items())])
 

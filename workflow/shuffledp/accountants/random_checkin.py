@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,23 @@ from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes
 from shuffledp.profiles.joint_clones import joint_clones, joint_outcomes
 
+# What a strength of balle2020 rests on: citation, words for the legend, note.
 _STRENGTHS = {
-    "closed_form": ("printed", "as printed", "The closed form; several rounds by the lemma behind it (A.2)."),
+    "closed_form": (
+        "balle2020",
+        "as printed",
+        "The closed form; several rounds by the lemma behind it (A.2).",
+    ),
     "sum": (
-        "sum",
+        "balle2020",
         "exact sum",
         "The sum that the proof starts from (equation 2), over epsilon of each slot.",
     ),
-    "numerical": ("numerical", "numerical", "Randomised responses with epsilon of each slot, composed."),
+    "numerical": (
+        "balle2020, kairouz2015",
+        "numerical",
+        "Randomised responses with epsilon of each slot, composed.",
+    ),
 }
 
 
@@ -77,21 +86,23 @@ SHUFFLE = systems.enter(
 )
 
 
-def _enter(protocol: str, theorem: str, bound: Callable[..., float], rename: Mapping[str, str]) -> None:
-    """Register the three strengths of a bound."""
-    for strength, (short, words, note) in _STRENGTHS.items():
+def _register_strengths(
+    protocol: str, theorem: str, bound: Callable[..., float], *, closed_form: str, sum: str, numerical: str
+) -> None:
+    """Register the three strengths of a bound; the last three arguments are their accountants' names."""
+    names = {"closed_form": closed_form, "sum": sum, "numerical": numerical}
+    for strength, (citation, words, note) in _STRENGTHS.items():
 
         def compute(*, rounds: FloatArray, delta: float, strength: str = strength, **setting: Any) -> Columns:
-            given = {rename.get(name, name): value for name, value in setting.items()}
             found = [
-                bound(**given, delta=delta, rounds=int(count), strength=strength) if count else 0.0
+                bound(**setting, delta=delta, rounds=int(count), strength=strength) if count else 0.0
                 for count in rounds.tolist()
             ]
             return {"epsilon": np.array(found, dtype=np.float64)}
 
         register(
-            name=f"{protocol}-{short}" if protocol != "shuffle" else f"balle2020-shuffling-{short}",
-            citation="balle2020" if strength != "numerical" else "balle2020, kairouz2015",
+            name=names[strength],
+            citation=citation,
             theorem=theorem,
             kind="upper",
             label=f"balle2020, {words}",
@@ -101,10 +112,38 @@ def _enter(protocol: str, theorem: str, bound: Callable[..., float], rename: Map
         )(compute)
 
 
-_enter("fixed-window", "Theorem 3.2 (A.4)", balle2020.fixed_window, {"slots": "m"})
-_enter("sliding-window", "Theorem 4.3 (A.4)", balle2020.sliding_window, {"slots": "m"})
-_enter("averaged-window", "Theorem 4.1 (A.5, A.6)", balle2020.averaging, {"slots": "m"})
-_enter("shuffle", "Theorem 5.1 (A.7)", balle2020.shuffling, {})
+_register_strengths(
+    "fixed-window",
+    "Theorem 3.2 (A.4)",
+    balle2020.fixed_window,
+    closed_form="fixed-window-printed",
+    sum="fixed-window-sum",
+    numerical="fixed-window-numerical",
+)
+_register_strengths(
+    "sliding-window",
+    "Theorem 4.3 (A.4)",
+    balle2020.sliding_window,
+    closed_form="sliding-window-printed",
+    sum="sliding-window-sum",
+    numerical="sliding-window-numerical",
+)
+_register_strengths(
+    "averaged-window",
+    "Theorem 4.1 (A.5, A.6)",
+    balle2020.averaging,
+    closed_form="averaged-window-printed",
+    sum="averaged-window-sum",
+    numerical="averaged-window-numerical",
+)
+_register_strengths(
+    "shuffle",
+    "Theorem 5.1 (A.7)",
+    balle2020.shuffling,
+    closed_form="balle2020-shuffling-printed",
+    sum="balle2020-shuffling-sum",
+    numerical="balle2020-shuffling-numerical",
+)
 
 
 @register(

@@ -2,7 +2,6 @@
 
 from shuffledp.checkin.balle2020 import (
     averaging,
-    averaging_utility,
     biased_sampling_ratio,
     bins,
     bins_epsilons,
@@ -10,7 +9,6 @@ from shuffledp.checkin.balle2020 import (
     corollary_3_3,
     empty_slots,
     fixed_window,
-    fixed_window_utility,
     load_norm,
     repeated_fixed_window,
     shuffling,
@@ -22,7 +20,6 @@ from shuffledp.checkin.balle2020 import (
 
 __all__ = [
     "averaging",
-    "averaging_utility",
     "biased_sampling_ratio",
     "bins",
     "bins_epsilons",
@@ -30,7 +27,6 @@ __all__ = [
     "corollary_3_3",
     "empty_slots",
     "fixed_window",
-    "fixed_window_utility",
     "load_norm",
     "repeated_fixed_window",
     "shuffling",

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from shuffledp import checks, protocols
+from shuffledp import checks, convergence, protocols
 from shuffledp.checkin import balle2020
 
 Kind = Literal["exact", "upper", "estimate"]
@@ -116,11 +116,11 @@ def _window(protocol: str, **setting: Any) -> protocols.Window:
 
 
 def _empty_slots(*, n: int, slots: int, participation: float = 1.0) -> tuple[float, float]:
-    return balle2020.empty_slots(n=n, m=slots, participation=participation)
+    return balle2020.empty_slots(n=n, slots=slots, participation=participation)
 
 
 def _sliding_empty_slots(*, n: int, slots: int) -> tuple[float, float]:
-    return balle2020.sliding_window_empty_slots(n=n, m=slots)
+    return balle2020.sliding_window_empty_slots(n=n, slots=slots)
 
 
 _WINDOWS = {
@@ -176,7 +176,7 @@ for _protocol, (_theorem, _formula, _variables) in _WINDOWS.items():
     variables=("n", "slots", "delta"),
 )
 def _load_norm(*, n: int, slots: int, delta: float) -> Point:
-    return {"value": balle2020.load_norm(n=n, m=slots, delta=delta)}
+    return {"value": balle2020.load_norm(n=n, slots=slots, delta=delta)}
 
 
 @register(
@@ -191,7 +191,7 @@ def _drawn_load_norm(*, n: int, slots: int, delta: float, runs: int, seed: int) 
     count = checks.count("runs", runs)
     drawn = _window("averaged-window", n=n, seed=int(seed), slots=slots)
     norms = np.array([float(np.linalg.norm(drawn.loads(run))) for run in range(count)])
-    beyond = norms > balle2020.load_norm(n=n, m=slots, delta=delta)
+    beyond = norms > balle2020.load_norm(n=n, slots=slots, delta=delta)
     return {"value": float(norms.max()), "beyond": float(beyond.mean())}
 
 
@@ -207,8 +207,8 @@ _OF_UTILITY = ("n", "slots", "dimension", "sigma", "lipschitz", "radius")
     kind="upper",
     variables=(*_OF_UTILITY, "participation"),
 )
-def _fixed_window_utility(*, slots: int, **setting: Any) -> Point:
-    return {"value": balle2020.fixed_window_utility(m=slots, **setting)}
+def _fixed_window_utility(**setting: Any) -> Point:
+    return {"value": convergence.fixed_window_utility(**setting)}
 
 
 @register(
@@ -218,8 +218,8 @@ def _fixed_window_utility(*, slots: int, **setting: Any) -> Point:
     kind="upper",
     variables=_OF_UTILITY,
 )
-def _averaged_utility(*, slots: int, **setting: Any) -> Point:
-    return {"value": balle2020.averaging_utility(m=slots, **setting)}
+def _averaged_utility(**setting: Any) -> Point:
+    return {"value": convergence.averaging_utility(**setting)}
 
 
 @register(
@@ -229,5 +229,5 @@ def _averaged_utility(*, slots: int, **setting: Any) -> Point:
     kind="upper",
     variables=(*_OF_UTILITY, "smoothness"),
 )
-def _smooth_utility(*, slots: int, **setting: Any) -> Point:
-    return {"value": balle2020.averaging_utility(m=slots, **setting)}
+def _smooth_utility(**setting: Any) -> Point:
+    return {"value": convergence.averaging_utility(**setting)}

@@ -1,0 +1,216 @@
+"""The tilted law of a sum on a window, by a discrete Fourier transform, and the prices that follow."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import fft
+
+from shuffledp.checks import FloatArray, IntArray
+from shuffledp.distributions.lognormal import MASS_ERROR, LogNormal
+from shuffledp.distributions.lognormal_sums import tuning
+from shuffledp.distributions.lognormal_sums.plan import Plan, window
+from shuffledp.distributions.lognormal_sums.terms import round_down, round_up
+from shuffledp.numerics import EPSILON, log_sum_exp
+
+Bound = Literal["upper", "lower"]
+
+
+class Price(NamedTuple):
+    """A price for the rounded law of the terms.
+
+    Attributes:
+        value: as computed.
+        error: bound on its error in either direction, absolute.
+        missing: bound on what was left out and makes the price of a call larger; for a put, bound on what
+            terms above the cut add, which the rounding counts in full (upward) or not at all (downward).
+    """
+
+    value: float
+    error: float
+    missing: float = 0.0
+
+
+class _Spectrum(NamedTuple):
+    """Fourier transform of a tilted law.
+
+    Attributes:
+        values: at the frequencies from 0 on.
+        error: bound on the error of each.
+        centre: index of the lattice point from which the law's points are counted.
+    """
+
+    values: FloatArray
+    error: float
+    centre: int
+
+
+def _spectrum(exponents: FloatArray, index: IntArray, points: int) -> _Spectrum:
+    """Transform the law of masses proportional to exp(exponents), from its largest mass.
+
+    1 - phi comes from the other masses alone: where most of the mass sits at one point, so do its digits.
+    """
+    tilted = np.exp(exponents - log_sum_exp(exponents))
+    mode = int(np.argmax(tilted))
+    centre = int(index[mode])
+    tilted[mode] = 0.0
+    dense = np.bincount(np.mod(index - centre, points), weights=tilted, minlength=points)
+    others = float(tilted.sum())
+    error = EPSILON * (4 + 8 * (math.log2(points) + 4) * others)
+    return _Spectrum(1.0 + (fft.rfft(dense) - others), error, centre)
+
+
+class Contour:
+    """The tilted law of sign * S on a window, ready to give prices at strikes inside.
+
+    The terms are those of ``terms``, at most one of them above the cut.
+    """
+
+    def __init__(self, law: LogNormal, n: int, bound: Bound, plan: Plan) -> None:
+        self._n, self._step = n, plan.step
+        self._sign, self._target, self._tilt = plan.place.sign, plan.place.strike, plan.place.tilt
+        self.planned_rate = plan.rate
+        self.attained = 0.0  # relative error at the target
+        self.terms = terms = round_down(law, plan) if bound == "lower" else round_up(law, plan)
+        # signed, so that a put is a call
+        sign = self._sign
+        self._body = sign * terms.body.index, np.log(terms.body.mass)
+        self._last = (
+            sign * np.concatenate([terms.body.index, terms.jumps.index]),
+            np.log(np.concatenate([terms.body.mass, n * terms.jumps.mass])),
+        )
+        self._anchor = sign * terms.anchor
+        self._log_front = self._log_moment(self._tilt) - self._tilt * sign * self._target
+        self._transform(*self._window(plan.shifts))
+
+    def _exponents(self, part: tuple[IntArray, FloatArray], tilt: float) -> FloatArray:
+        return part[1] + tilt * (self._anchor + self._step * part[0])
+
+    def _log_moment(self, tilt: float) -> float:
+        """Log of the generating function, as in the plan."""
+        body, last = (log_sum_exp(self._exponents(part, tilt)) for part in (self._body, self._last))
+        return (self._n - 1) * body + last
+
+    def _window(self, shifts: FloatArray) -> tuple[int, int]:
+        """Return the first lattice point of the window, counted from n times the anchor, and their number."""
+        low, high, _ = window(self._log_moment, self._tilt, shifts)
+        least, most = (
+            (self._n - 1) * int(extreme(self._body[0])) + int(extreme(self._last[0]))
+            for extreme in (np.min, np.max)
+        )
+        start = self._n * self._anchor
+        first = max(math.floor((low - start) / self._step) - 1, least)
+        points = min(math.ceil((high - start) / self._step) + 1, most) - first + 1
+        # what lies outside is missing there, and folds back into the window
+        self._outside = 4 * math.exp(-tuning.OUTSIDE)
+        if points > 2 * tuning.MOST_POINTS:
+            points, self._outside = 2 * tuning.MOST_POINTS, math.inf
+        return first, fft.next_fast_len(max(points, 16), real=True)
+
+    def _transform(self, first: int, points: int) -> None:
+        n = self._n
+        body, last = (
+            _spectrum(self._exponents(part, self._tilt), part[0], points) for part in (self._body, self._last)
+        )
+        size = np.abs(body.values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            power = np.exp((n - 1) * np.log(body.values))
+        power[size == 0] = 0.0
+        error = (n - 1) * size ** (n - 2) * (body.error + size * 16 * EPSILON)
+        error = error * np.abs(last.values) + np.abs(power) * (last.error + 4 * EPSILON)
+        power *= last.values
+        error += np.abs(power) * 8 * EPSILON * (math.log2(points) + 4)
+        multiplicity = np.full(power.size, 2.0)
+        multiplicity[0] = 1.0
+        if points % 2 == 0:
+            multiplicity[-1] = 1.0
+        # Euclidean norm of the errors of the tilted masses
+        self._noise = math.sqrt(float(multiplicity @ (error * error)) / points)
+        shift = (n - 1) * body.centre + last.centre - first
+        mass = np.roll(fft.irfft(power, points), shift % points)
+        ahead = self._step * (np.arange(points) + first) + (n * self._anchor - self._sign * self._target)
+        # nothing is asked of what lies farther below the target
+        mass *= np.exp(-np.clip(self._tilt * ahead, -tuning.REACH, 2 * tuning.REACH))
+        self._start = float(ahead[0])
+        self._above = np.cumsum(mass[::-1])[::-1]
+        self._mean_above = np.cumsum((mass * ahead)[::-1])[::-1]
+
+    @property
+    def points(self) -> int:
+        """Number of points of the window."""
+        return self._above.size
+
+    @property
+    def is_put(self) -> bool:
+        """Whether this is a contour for puts."""
+        return self._sign < 0
+
+    def _place(self, ahead: float) -> int:
+        """The first point of the window more than ``ahead`` beyond the target."""
+        return min(max(math.floor((ahead - self._start) / self._step) + 1, 0), self._above.size - 1)
+
+    def price(self, strike: float) -> Price:
+        """Return the price, without what terms above the cuts add."""
+        theta, points = self._tilt, self._above.size
+        move = self._sign * (strike - self._target)
+        place = self._place(move)
+        if place == 0 or abs(move) * theta > tuning.REACH or self._log_front > 2 * tuning.REACH:
+            return Price(0.0, math.inf)
+        front, above, mean = math.exp(self._log_front), 0.0, 0.0
+        if place < points - 1:  # beyond, there is what lies outside of the window, at most
+            above, mean = float(self._above[place]), float(self._mean_above[place])
+        scaled = mean - move * above
+        # the errors of the masses meet the weights u e^{-theta u}, u > 0: by Cauchy and Schwarz, and at most
+        norm = math.sqrt(1 / (4 * theta * self._step) + math.exp(-2)) / theta
+        error = math.exp(-theta * move) * (self._noise * norm + self._outside / (math.e * theta))
+        error += 4 * EPSILON * points * (abs(mean) + abs(move) * above)
+        relative = self._n * (4 * MASS_ERROR + 2 * EPSILON * (512 + theta * self.terms.second_cut))
+        relative += 32 * EPSILON * theta * (strike + self._target)
+        return Price(front * scaled, front * (error + relative * abs(scaled)))
+
+    def rate(self, strike: float, price: float) -> float:
+        """Return the root of the price's second derivative over the price: what the rounding of terms costs
+        is proportional to its square."""
+        move, reach = self._sign * (strike - self._target), 0.25 / self.planned_rate
+        low, high = (float(self._above[self._place(move + side)]) for side in (-reach, reach))
+        # a difference of tails, which noise may make negative
+        return math.sqrt(max(low - high, 0.0) / (2 * reach * price)) * math.exp(self._log_front / 2)
+
+    def bound_on_others(self, strike: float, mean: float) -> float:
+        """Bound E(S' - strike)_+ from above, for n - 1 terms below the cut whose sum has the given mean."""
+        if strike <= 0:
+            return mean - strike
+        sign = 1 if strike > mean else -1
+        tilts, log_moments = self._moments_of_others[sign]
+        # u <= e^{tilt u - 1} / tilt
+        bound = float(
+            np.exp(np.minimum(log_moments - sign * tilts * strike, 600.0) - 1 - np.log(tilts)).min()
+        )
+        return bound if sign > 0 else bound + mean - strike
+
+    def bound_on_puts(self, strike: float, above: float) -> float:
+        """Bound E[(strike - S)_+; one term or more above the cut], for terms above it with probability
+        ``above``; they are rounded to the cut, or left out, if the strike lies above it."""
+        if strike <= self.terms.cut or above == 0:
+            return 0.0
+        theta, cut = self._tilt, self.terms.cut
+        one = np.logaddexp(log_sum_exp(self._exponents(self._body, theta)), math.log(above) - theta * cut)
+        # k - S' <= e^{theta (k - S') - 1} / theta for the n - 1 others, k = strike - cut
+        exponent = (self._n - 1) * float(one) + theta * (strike - cut)
+        return self._n * above * math.exp(min(exponent, 600.0) - 1) / theta
+
+    @functools.cached_property
+    def _moments_of_others(self) -> dict[int, tuple[FloatArray, FloatArray]]:
+        """Tilts, and logs of the generating function of the n - 1 terms there, for either sign."""
+        points, log_mass = self.terms.anchor + self._step * self.terms.body.index, self._body[1]
+        square = (self._n - 1) * float(self.terms.body.mass @ points**2)
+        # a normal law asks for tilts of the first kind, a few large terms for those of the second
+        tilts = np.outer([0.5, 1.0, 2.0, 4.0, 8.0, 16.0], [1 / math.sqrt(square), 1 / self.terms.cut]).ravel()
+        total = log_sum_exp(log_mass)
+        moments = {
+            sign: [log_sum_exp(log_mass + sign * tilt * points) - total for tilt in tilts] for sign in (1, -1)
+        }
+        return {sign: (tilts, (self._n - 1) * np.array(found)) for sign, found in moments.items()}
