@@ -18,7 +18,9 @@ from shuffledp.accountants import (
     girgis2021ccs,
     koskela2022,
     krr,
+    losses,
     named,
+    plan,
     random_checkin,
     randomized_response,
     systems,
@@ -26,6 +28,7 @@ from shuffledp.accountants import (
 )
 from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds
 from shuffledp.accountants.named import bracket, epsilon
+from shuffledp.accountants.plan import Phase, Plan, PlanError, Spent
 from shuffledp.accountants.registry import (
     Accountant,
     Bracket,
@@ -40,7 +43,11 @@ from shuffledp.accountants.registry import (
 __all__ = [
     "Accountant",
     "Bracket",
+    "Phase",
+    "Plan",
+    "PlanError",
     "Refusal",
+    "Spent",
     "approximate",
     "attempts",
     "blankets",
@@ -61,9 +68,11 @@ __all__ = [
     "koskela2022",
     "krr",
     "largest_eps0",
+    "losses",
     "most_rounds",
     "named",
     "names",
+    "plan",
     "random_checkin",
     "randomized_response",
     "register",

@@ -21,8 +21,12 @@ def three_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float)
     trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
-    pair = many_symbols_pair(n=n, k=k, eps0=eps0, categories=3)
-    return _columns([dominating(pair, gamma=1.0)], rounds, delta)
+    return _columns(three_symbols_pairs(n=n, k=k, eps0=eps0), rounds, delta)
+
+
+def three_symbols_pairs(*, n: int, k: int, eps0: float) -> list[Outcomes]:
+    """Return the pair of one round of three-symbol randomised response, of both directions of neighbours."""
+    return [dominating(many_symbols_pair(n=n, k=k, eps0=eps0, categories=3), gamma=1.0)]
 
 
 def two_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -30,11 +34,15 @@ def two_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
     trivial = via_pld.nothing_to_say(eps0, rounds, "lower")
     if trivial:
         return trivial
+    return _columns(two_symbols_pairs(n=n, k=k, eps0=eps0), rounds, delta)
+
+
+def two_symbols_pairs(*, n: int, k: int, eps0: float) -> list[Outcomes]:
+    """Return the pairs of one round of two-symbol randomised response, one a direction of neighbours."""
     count = TwoSymbols(n, k, eps0)
     mass, loss = count.losses()
     error = count.loss_errors(loss)
-    pairs = [Outcomes(mass * np.exp(loss), loss - error), Outcomes(mass, -loss - error)]
-    return _columns(pairs, rounds, delta)
+    return [Outcomes(mass * np.exp(loss), loss - error), Outcomes(mass, -loss - error)]
 
 
 @register(

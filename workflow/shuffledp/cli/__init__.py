@@ -10,7 +10,7 @@ from __future__ import annotations
 import click
 
 import shuffledp
-from shuffledp.cli import accounting, training
+from shuffledp.cli import accounting, plan, training
 from shuffledp.cli.errors import BAD_INPUT, OneLineErrors
 
 
@@ -36,7 +36,7 @@ def app(context: click.Context, version: bool) -> None:
         context.exit(BAD_INPUT)
 
 
-for _command in (*accounting.COMMANDS, *training.COMMANDS):
+for _command in (*accounting.COMMANDS, *plan.COMMANDS, *training.COMMANDS):
     app.add_command(_command)
 
 

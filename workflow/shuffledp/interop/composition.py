@@ -12,14 +12,12 @@ import numpy as np
 
 from shuffledp import checks, numerics
 from shuffledp.accountants import blankets, registry, systems, via_pld
-from shuffledp.pld import Composition, Lattice, Outcomes, connect_the_dots
+from shuffledp.pld import Composition, Outcomes
+from shuffledp.pld.common_lattice import compositions
 from shuffledp.pld.composition import LatticeTooFineError
-from shuffledp.pld.gaussian import gaussian_lattice, gaussian_step
-from shuffledp.pld.outcomes import lattice_step
 from shuffledp.profiles.four_kinds import kinds_outcomes
 from shuffledp.profiles.gaussian import gaussian_epsilon
 
-_COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
 _SMALL = (
     1e-30  # deltas down to which they are found to all digits; smaller ones come out larger than they are
 )
@@ -141,12 +139,12 @@ class Composed:
         if target < numerics.SMALLEST_DELTA or not (self.rounds or mu):
             return pure
         found = pure
-        for attempt, composition in enumerate(self._compositions(target)):
+        for composition, fine in self._compositions(target):
             try:
                 found = min(found, composition.epsilon(target))
             except LatticeTooFineError:
                 continue
-            if attempt == 0:
+            if fine:
                 return found
             break
         # of a lattice too coarse for the small losses, basic composition may be better
@@ -174,7 +172,7 @@ class Composed:
             return 1.0
         if eps >= self._pure():
             return 0.0
-        for composition in self._compositions(_SMALL):
+        for composition, _ in self._compositions(_SMALL):
             try:
                 return composition.delta(eps)
             except LatticeTooFineError:
@@ -187,32 +185,13 @@ class Composed:
             return math.inf
         return sum(one.pure * count for one, count in self.rounds.items()) * _ROUNDING
 
-    def _compositions(self, delta: float) -> Iterator[Composition]:
+    def _compositions(self, delta: float) -> Iterator[tuple[Composition, bool]]:
         """Yield compositions on a fine lattice, and on coarser ones, for deltas of that size."""
         mu = math.sqrt(self._squares) * _ROUNDING
         total = sum(self.rounds.values()) + (mu > 0)
         nats = _nats(total, delta)
         pairs = [(one.outcomes(nats), count) for one, count in self.rounds.items() if one.pure > 0]
-        own = [lattice_step(pair) for pair, _ in pairs] + ([gaussian_step(mu)] if mu else [])
-        if not own:
-            yield Composition([], bound="upper")
-            return
-        for coarser in range(_COARSER):
-            base = min(own) * 4**coarser
-            # steps are whole multiples of the smallest
-            steps = [base * max(math.floor(step / base * (1 + numerics.OUTWARD)), 1) for step in own]
-            phases = [
-                (connect_the_dots(pair, step=step), count)
-                for (pair, count), step in zip(pairs, steps, strict=False)
-            ]
-            if mu:
-                phases.append((gaussian_lattice(mu=mu, step=steps[-1], nats=nats), 1))
-            yield Composition([(_on_step(lattice, base), count) for lattice, count in phases], bound="upper")
-
-
-def _on_step(lattice: Lattice, step: float) -> Lattice:
-    """Return a lattice in terms of a step that its own is a multiple of."""
-    return Lattice(step, lattice.index * round(lattice.step / step), lattice.mass, lattice.infinite)
+        yield from compositions(pairs, mu=mu, nats=nats, bound="upper")
 
 
 def _nats(rounds: int, delta: float) -> float:

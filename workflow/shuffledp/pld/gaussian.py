@@ -9,8 +9,11 @@ from scipy import special
 
 from shuffledp import checks
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import POINTS_PER_DEVIATION, Lattice
+from shuffledp.pld.outcomes import POINTS_PER_DEVIATION, Lattice, Outcomes
 
+_MOST_CELLS, _TINY = 10**6, 1e-290
+_CELLS = 4 * POINTS_PER_DEVIATION  # of a standard deviation, in which outcomes are merged
+_INWARD = 1e-10  # of masses and losses of these cells, for what differences lose to rounding
 _OUTWARD = 1e-9  # of each cell's mass, moved up for what a difference of two masses loses to rounding
 
 
@@ -57,6 +60,30 @@ def gaussian_lattice(*, mu: float, step: float, nats: float) -> Lattice:
     some = mass > 0
     beyond = float(special.ndtr(mu / 2 - standard[-1]))
     return Lattice(step, index[some], mass[some], beyond * (1 + _OUTWARD))
+
+
+def gaussian_outcomes(*, mu: float, nats: float) -> Outcomes:
+    """Merge what the Gaussian mechanism gives into cells: a pair that it dominates, for lower bounds.
+
+    Args:
+        mu: as for ``gaussian_lattice``.
+        nats: losses that occur with probability e^-nats at most, on either side, are left out.
+
+    Returns:
+        Masses and losses, rounded down.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    mu = checks.positive("mu", mu)
+    reach = -float(special.ndtri_exp(-checks.positive("nats", nats)))
+    cells = math.ceil(2 * (reach + mu) * _CELLS)
+    # the same cells under P and, so that none is empty there, under Q
+    edges = np.linspace(-reach - mu / 2, reach + mu / 2, min(cells, _MOST_CELLS) + 1)
+    p, q = _between(edges - mu / 2), _between(edges + mu / 2)
+    some = (p > _TINY) & (q > _TINY)
+    loss = np.log(p[some] / q[some])
+    return Outcomes(p[some] * (1 - _INWARD), loss - _INWARD * (1 + np.abs(loss)))
 
 
 def _between(edges: FloatArray) -> FloatArray:

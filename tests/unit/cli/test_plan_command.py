@@ -1,0 +1,112 @@
+"""The command that accounts for a deployment of several phases."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from shuffledp import cli, optional_packages
+from shuffledp.accountants import Plan
+
+SMALL = """\
+delta: 1.0e-5
+budget: 12
+phases:
+  - {n: 1, k: 1, eps0: 0.5, rounds: 10}
+  - name: later
+    n: 1
+    k: 1
+    eps0: 1
+    rounds: 5
+"""
+
+
+def run(*arguments, expect=0):
+    result = CliRunner().invoke(cli.app, ["plan", *map(str, arguments)])
+    assert result.exit_code == expect, result.output
+    return result
+
+
+def refusal(*arguments):
+    lines = run(*arguments, expect=2).stderr.splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text):
+        path = tmp_path / "deployment.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_the_example_prints_what_its_page_says(root):
+    page = (root / "docs/plans.md").read_text(encoding="utf-8")
+    example = (root / "docs/examples/deployment.yaml").read_text(encoding="utf-8")
+    assert f"```yaml\n{example}```" in page
+    printed = run(root / "docs/examples/deployment.yaml").stdout
+    said = re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
+    assert [line.split() for line in printed.splitlines()] == [line.split() for line in said.splitlines()]
+
+
+def test_json_csv_and_plot(written, tmp_path):
+    found = json.loads(
+        run(written(SMALL), "--json", "--csv", tmp_path / "b.csv", "--plot", tmp_path / "b.svg").stdout
+    )
+    phases = found["phases"]
+    assert [row["phase"] for row in phases] == ["phase 1", "later"]
+    assert phases[1]["lower"] <= 9.994500503286 <= phases[1]["upper"]
+    assert phases[1]["left"] == 12 - phases[1]["upper"]
+    assert found["neighbours"] == "substitution"
+    assert found["further_rounds"] == Plan.read(yaml.safe_load(SMALL)).further_rounds()
+    curve = pd.read_csv(tmp_path / "b.csv")
+    assert curve["epsilon_upper"].iloc[-1] == phases[1]["upper"]
+    assert (tmp_path / "b.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_bounds_that_are_used_are_named(written):
+    printed = run(
+        written("delta: 0.001\ngroup: 2\nphases:\n- {n: 5, k: 2, eps0: 0.2, rounds: 1, reports: 3}")
+    )
+    assert "bound used: a group of g" in printed.stdout
+    assert "bound used: several reports" in printed.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (SMALL.replace("budget", "budgte"), 2, "did you mean 'budget'"),
+        (SMALL.replace("    eps0: 1\n", "    epso: 1\n"), 8, "unknown key 'epso' of phase 2: did you mean"),
+        (SMALL.replace("rounds: 5", "rounds: .nan"), 9, "rounds must be a whole number"),
+        (SMALL.replace("12", "5"), 5, "is spent already: phase 2, 'later'"),
+        (
+            SMALL.replace("    k: 1\n", "    rate: 0.5\n    sigma: 1\n").replace("    eps0: 1\n", ""),
+            5,
+            "protocol must be",
+        ),
+        (SMALL + "    n: 2\n", 10, "key 'n' stands twice"),
+        (SMALL + "  x: [\n", 10, "is not valid YAML"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(written, text, line, message):
+    said = refusal(written(text))
+    assert f"deployment.yaml line {line}" in said
+    assert message in said
+
+
+def test_phases_with_different_neighbours(written):
+    text = SMALL + "  - {protocol: distributed-check-in, n: 50, rate: 0.1, sigma: 2, rounds: 1}\n"
+    assert "line 10: phases must agree on neighbours" in refusal(written(text))
+
+
+def test_files_that_are_not_there_or_cannot_be_drawn(written, tmp_path, monkeypatch):
+    assert "cannot be read" in refusal(tmp_path / "none.yaml")
+    assert "--plot must end in .pdf, .png, .svg" in refusal(written(SMALL), "--plot", "budget.jpeg2")
+    monkeypatch.setattr(optional_packages.importlib.util, "find_spec", lambda name: None)
+    assert "pip install 'shuffledp[figures]'" in refusal(written(SMALL), "--plot", "budget.png")
