@@ -47,11 +47,7 @@ _PAIRS: Mapping[str, _Of] = {
     "shuffle-clones": _kinds,
     "check-in-joint-pld": _kinds,
     "check-in-pld": lambda setting, nats: [liew2022.check_in_outcomes(**setting)],
-    **{
-        f"{prefix}{mechanism}-pld": _kinds
-        for prefix in blankets.PREFIXES.values()
-        for mechanism in blankets.KNOWN
-    },
+    **{name: _kinds for known in blankets.NAMES.values() for name in known.values()},
     "krr-weak": lambda setting, nats: [krr_lattice(**setting, adversary="weak", nats=nats)],
     "krr-strong": lambda setting, nats: [krr_lattice(**setting, adversary="strong", nats=nats)],
     "fixed-window-clones": lambda setting, nats: _window(
