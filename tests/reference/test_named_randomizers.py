@@ -1,5 +1,6 @@
 """Blankets and named randomisers against the exact law of the shuffled reports, by code of its own."""
 
+import functools
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise, product
@@ -354,6 +355,88 @@ def test_no_data_set_of_a_density_exceeds_its_bound(name, k):
                         closest = max(closest, exact / bound if bound > 0 else 0.0)
     # a bound that is too large by much would not be seen otherwise
     assert closest > 0.85
+
+
+@functools.cache
+def on_the_axis(eps0, dimension):
+    """PrivUnit for a unit vector and its opposite: laws of the inner product of a report with the vector.
+
+    Of a uniform point on the sphere the product u has density proportional to (1 - u^2)^((d - 3)/2). A report
+    is e times as likely where u is above the threshold, of all thresholds that with the longest mean message.
+    Densities of two opposite vectors depend on u alone, so that nothing is lost. Cells are finer than needed.
+    """
+    e, power = mp.exp(mp.mpf(eps0)), mp.mpf(dimension - 3) / 2
+    whole = 2 * mp.quad(lambda u: (1 - u * u) ** power, [0, 1])
+
+    def cap(threshold):
+        return mp.quad(lambda u: (1 - u * u) ** power, [threshold, (1 + threshold) / 2, 1]) / whole
+
+    def length(threshold):
+        moment = (1 - threshold**2) ** (power + 1) / (2 * (power + 1)) / whole
+        return (e - 1) * moment / (1 + (e - 1) * cap(threshold))
+
+    low, high = mp.mpf(0), mp.mpf(1)
+    for _ in range(60):
+        middle = (low + high) / 2
+        # the mean is longest where it is as far as the threshold
+        low, high = (middle, high) if middle < length(middle) else (low, middle)
+    assert length(middle) > max(length(middle - mp.mpf("1e-3")), length(middle + mp.mpf("1e-3")))
+    ends = [mp.mpf(-1), -middle, -middle / 3, middle / 3, middle, (1 + middle) / 2, mp.mpf(1)]
+    beyond = [cap(end) if end >= 0 else 1 - cap(-end) for end in ends]
+    measure = [one - other for one, other in pairwise(beyond)]
+    rows = []
+    for side in (1, -1):
+        high_end = [side * (one + other) / 2 > middle for one, other in pairwise(ends)]
+        row = [mass * (e if inside else 1) for mass, inside in zip(measure, high_end, strict=True)]
+        rows.append(tuple(float(mass / mp.fsum(row)) for mass in row))
+    return rows
+
+
+@pytest.mark.parametrize("eps0", [0.5, 2.0])
+@pytest.mark.parametrize("dimension", [3, 10])
+def test_the_numbers_of_privunit_are_those_of_its_density(dimension, eps0):
+    rows = on_the_axis(eps0, dimension)
+    found = named("privunit", eps0=eps0, dimension=dimension)
+    tv = sum(abs(a - b) for a, b in zip(*rows, strict=True)) / 2
+    assert tv == pytest.approx(found.tv, rel=1e-8)
+    assert 1 / (1 + math.expm1(eps0) * found.share) == pytest.approx(sum(map(min, *rows)), rel=1e-8)
+    # merged to the two caps and what lies between
+    classes = [found.first[place] / found.second[place] for place in range(found.first.size)]
+    for ratio in (math.exp(eps0), 1.0, math.exp(-eps0)):
+        exact = sum(a for a, b in zip(*rows, strict=True) if a / b == pytest.approx(ratio, rel=1e-9))
+        own = sum(
+            mass
+            for mass, at in zip(found.first, classes, strict=True)
+            if at == pytest.approx(ratio, rel=1e-9)
+        )
+        assert own == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.parametrize("dimension", [3, 10])
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_no_two_opposite_vectors_exceed_the_bound_of_privunit(dimension, k):
+    eps0, n, delta = 1.2, 4, 0.02
+    found = named("privunit", eps0=eps0, dimension=dimension)
+    pair = four_kinds.kinds_outcomes(n=n, k=k, eps0=eps0, share=found.share, tv=found.tv)
+    setting = {"n": n, "k": k, "eps0": eps0, "rounds": 1, "delta": delta}
+    between = bracket(**setting, randomizer="privunit", dimension=dimension)
+    one, two = merged(on_the_axis(eps0, dimension), (0, 1))
+    closest, same = 0.0, 0.0
+    for held in range(n):
+        others = (*(one,) * held, *(two,) * (n - 1 - held))
+        p, q = (subsampled_law((*others, own), k) for own in (one, two))
+        exact_eps = float(eps_between(p, q, delta))
+        assert exact_eps <= between.upper
+        same = max(same, exact_eps) if held == n - 1 else same
+        for ratio in ratios(eps0):
+            bound = at(pair, ratio, infinite=True)
+            for exact in (divergence(p, q, ratio), divergence(q, p, ratio)):
+                assert exact <= bound * (1 + ROUNDING) + 1e-13
+                if ratio > 1:
+                    closest = max(closest, exact / bound if bound > 0 else 0.0)
+    assert closest > 0.85
+    # all others on one of the two is among the data sets of the lower end
+    assert between.lower > 0.8 * same
 
 
 @pytest.mark.parametrize("name", DENSITIES)
