@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 from mpmath import mp
+from scipy import stats
 
 from reference.exact import eps_between, shuffle_law, subsampled_law
 from shuffledp.accountants import bracket
@@ -584,3 +585,31 @@ def test_the_share_of_exact_fractions():
     assert blanket == Fraction(5, 5 + 4 * 2)
     assert (1 / blanket - 1) / (e - 1) == Fraction(2, 5)
     assert named("subset-selection", eps0=math.log(5), categories=5, subset=2).share == pytest.approx(0.4)
+
+
+def test_some_others_on_the_second_of_two_records_in_a_large_sample():
+    """Few others on the second record are worse than none, in samples too; the law of the number of ones."""
+    n, k, eps0, delta = 620, 600, 6.0, 1e-8
+
+    def ones(held, own):
+        """Of k of n clients, of whom ``held`` besides the own hold the first record."""
+        p = 1 / (1 + math.exp(eps0))
+        found = np.zeros(k + 1)
+        for drawn, share in ((k, 1 - k / n), (k - 1, k / n)):
+            for seconds in range(min(n - 1 - held, drawn) + 1):
+                weight = share * stats.hypergeom.pmf(seconds, n - 1, n - 1 - held, drawn)
+                law = stats.binom.pmf(np.arange(drawn - seconds + 1), drawn - seconds, p)
+                law = np.convolve(law, stats.binom.pmf(np.arange(seconds + 1), seconds, 1 - p))
+                law = np.convolve(law, [p, 1 - p] if own else [1 - p, p]) if drawn < k else law
+                found += weight * law
+        return {count: mass for count, mass in enumerate(found.tolist()) if mass > 1e-200}
+
+    def epsilon(held):
+        p, q = ones(held, 0), ones(held, 1)
+        both = p.keys() & q.keys()
+        return float(eps_between(*({one: law[one] for one in both} for law in (p, q)), delta))
+
+    found = bracket(n=n, k=k, eps0=eps0, rounds=1, delta=delta, randomizer="krr", categories=2)
+    assert found.names[0] == "615 others on the first record, 4 on the second"
+    assert found.lower == pytest.approx(epsilon(615), rel=1e-6)
+    assert found.lower > 1.04 * epsilon(619)

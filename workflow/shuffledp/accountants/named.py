@@ -23,8 +23,9 @@ from shuffledp.profiles import attacks, four_kinds, named_randomizers
 from shuffledp.profiles.randomized_response import many_symbols_pair
 
 # Where there are but two records: clients up to whom every number of others that hold the second is tried,
-# and up to whom some small numbers are; reports up to which samples of both records are looked at.
-_EVERY, _SOME, _SAMPLED = 40, 3000, 300
+# and up to whom some small numbers are; reports of a sample up to which larger numbers are looked at too, of
+# which none was ever worst; and how large a small number may be.
+_EVERY, _SOME, _SAMPLED, _FEW = 40, 3000, 300, 32
 # By kind: the theorem, and what a reader must know.
 _WORDS = {
     "upper": (
@@ -300,7 +301,7 @@ def _attacks(
         yield f"all others on {words}", pairs or [none], error
     for rest in _numbers(n) if known.third is None else ():
         held = n - 1 - rest
-        if k < n and k > _SAMPLED:
+        if _SAMPLED < k < n and rest > _FEW:
             return
         if k < n:
             pairs = attacks.sampled_counts(known.first, known.second, n=n, k=k, held=held)

@@ -40,6 +40,7 @@ _HEARD = 1e-8  # of the largest probability: what is below may be rounding of th
 _BEYOND = 24  # deviations that the transform must hold
 _MOST = 2**24  # terms of a law; more are not looked at
 _DEEPER = 40.0  # nats that sums of fewer reports are cut off below the sum of all
+_FAR = 1e-280  # a probability from which on what products lose below the doubles is negligible
 _USABLE = 1e-3  # largest relative error of a probability that is used
 _SPARE = 1.01  # by which errors are multiplied, for their products
 
@@ -161,8 +162,8 @@ def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, hel
     """
     gamma = k / n
     powers = [[np.ones(1)], [np.ones(1)]]
-    for law, list_of in zip((first, second), powers, strict=True):
-        for _ in range(k):
+    for law, list_of, most in zip((first, second), powers, (min(k, held), min(k, n - 1 - held)), strict=True):
+        for _ in range(most):
             list_of.append(np.convolve(list_of[-1], law))
 
     def drawn(reports: int) -> FloatArray:
@@ -185,7 +186,7 @@ def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, hel
     # a sum of products of so many numbers above 0
     relative = 16 * (k + 8) * numerics.EPSILON
     gap_wrong = relative * gamma * np.convolve(beside, np.abs(first - second))
-    kept = (p > numerics.SMALLEST_DELTA) & (q > numerics.SMALLEST_DELTA)
+    kept = (p > _FAR) & (q > _FAR)
     known = (one[kept] for one in (p, q, gap, relative * p, relative * q, gap_wrong))
     return _outcomes(*known, whole=1.0, lost=0.0)
 
