@@ -351,3 +351,7 @@ def test_readme_commands_name_what_exists(root, readme):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
     for path in re.findall(r"--configfile (\S+)", readme):
         assert (root / path).is_file(), path
+
+
+def test_readme_is_short(readme):
+    assert readme.count("\n") <= 120
