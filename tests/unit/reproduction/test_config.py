@@ -856,3 +856,12 @@ def test_two_figures_of_different_kinds_have_different_names(shipped, refusal_ov
     given = {**known.settings, "clients": panel["clients"]}
     message = refusal_over_shipped(yaml.safe_dump({"simulation": {curve.paper: {curve.figure: given}}}))
     assert f"figure {curve.figure!r} of {curve.paper!r} stands under quantities too" in message
+
+
+@pytest.mark.parametrize(("key", "wrong"), [("panel", "z"), ("curve", "clones-pld")])
+def test_a_stated_point_is_of_a_panel_and_a_curve_of_its_figure(root, tmp_path, key, wrong):
+    point = {"panel": "a", "curve": "girgis2021-upper", "epsilon": 1.4, "accuracy": 80, key: wrong}
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(yaml.safe_dump({"accuracy": {"girgis2021": {"fig3": {"stated": [point]}}}}))
+    with pytest.raises(ValueError, match=f"{key} of what the paper states must be one of .* got '{wrong}'"):
+        config.load([root / "config/config.yaml", overlay])

@@ -48,7 +48,8 @@ def test_histories_must_match():
 
 
 def test_the_figure_shows_the_table():
-    table = pd.DataFrame(privacy_utility([history(0.5, 0.7), history(0.6, 0.9)], names=NAMES, **SETTING))
+    runs = [history(0.5, 0.7), history(0.6, 0.9), history(0.4, 0.8)]
+    table = pd.DataFrame(privacy_utility(runs, names=NAMES, **SETTING))
     figure = draw_accuracy(
         {"a": table, "b": table}, titles={"a": "one", "b": "other"}, curves=LOOKS, x_scale="log", x_limit=9.0
     )
@@ -66,3 +67,24 @@ def test_the_figure_shows_the_table():
     assert [text.get_text() for text in legend.get_texts()] == ["Theorem 1", "clones"]
     alone = draw_accuracy({"a": table}, titles={"a": "one"}, curves=LOOKS)
     assert alone.axes[0].get_title() == "one"
+
+
+def test_what_the_paper_states_is_marked_with_its_deviation():
+    table = pd.DataFrame(privacy_utility([history(0.5, 0.7)], names=NAMES, **SETTING))
+    name, look = next(iter(LOOKS.items()))
+    point = {"panel": "b", "curve": name, "epsilon": 1.4, "accuracy": 80, "deviation": 1.8}
+    figure = draw_accuracy(
+        {"a": table, "b": table}, titles={"a": "one", "b": "other"}, curves=LOOKS, stated=[point]
+    )
+    left, right = figure.axes
+    assert left.containers == []
+    (cross,) = right.containers
+    marker, _, bars = cross
+    assert (marker.get_xdata(), marker.get_ydata()) == ([1.4], [80])
+    assert marker.get_color() == look["color"]
+    np.testing.assert_allclose(bars[0].get_segments()[0], [[1.4, 78.2], [1.4, 81.8]])
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *(look["label"] for look in LOOKS.values()),
+        "stated in the paper",
+    ]

@@ -787,6 +787,15 @@ def _accuracy(
     at = ["accuracy", paper, name]
     figure.setdefault("x_scale", "linear")
     figure.setdefault("x_limit", None)
+    figure.setdefault("stated", [])
+    for index, point in enumerate(figure["stated"]):
+        for key, known in (("panel", figure["panels"]), ("curve", figure["curves"])):
+            if point[key] not in known:
+                where = _where([*at, "stated", str(index), key], files)
+                raise ValueError(
+                    f"configuration: {key} of what the paper states must be one of the figure's "
+                    f"({', '.join(known)}), got {point[key]!r} (at {where})"
+                )
     private = {entry.name: entry for entry in experiments if accounting(entry)}
     panels = []
     for accountant in figure["curves"]:

@@ -12,7 +12,7 @@ from shuffledp.accountants.systems import answer
 from shuffledp.records import tables
 from shuffledp.reproduction.figures import products
 from shuffledp.reproduction.figures.bounds import draw_bounds
-from shuffledp.reproduction.figures.style import power_of_ten
+from shuffledp.reproduction.figures.captions import power_of_ten
 
 # Titles give three digits.
 THREE_DIGITS = 0.006
@@ -83,13 +83,7 @@ def test_shipped_figures_have_the_looks_of_the_configuration(drawn, asked):
             assert line.get_linestyle() == names.get(look["line"], "--")  # what is no name is dashed
             assert line.get_label() == look["label"]
         looks = [asked["styles"][accountant] for accountant in curves]
-        if any(name.startswith("privunit-") for name in curves) or len(looks) > len(names) + 4:
-            # more curves than dashes: an upper and a lower bound of one randomiser share the colour
-            assert len({(look["color"], look["line"]) for look in looks}) == len(looks)
-            continue
-        assert len({look["line"] for look in looks}) == len(looks), (
-            "curves differ in print without colour too"
-        )
+        assert len({(look["color"], look["line"], look.get("marker")) for look in looks}) == len(looks)
 
 
 def test_shipped_figures_have_one_legend_in_the_order_of_the_configuration(drawn, asked, shipped_figure):

@@ -37,7 +37,7 @@ def bounds(values, variable="rounds", ratio=None, beside=None):
 
 
 def accuracy(values, scale):
-    table = pd.DataFrame({"one": values, "accuracy": [0.1, 0.5, 0.7, 0.8], "deviation": 0.01})
+    table = pd.DataFrame({"one": values, "accuracy": [0.1, 0.5, 0.7, 0.8], "deviation": 0.01, "seeds": 3})
     panels = {"a": table, "b": table.assign(one=[1.0, 2.0, 3.0, 4.0])}
     titles = {"a": "x", "b": "y"}
     return draw_accuracy(panels, titles=titles, curves={"one": LOOK}, x_scale=scale)

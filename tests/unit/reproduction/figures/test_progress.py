@@ -13,19 +13,34 @@ def run(*accuracy):
     return pd.DataFrame({"round": [10, 20, 40], "test_accuracy": accuracy})
 
 
-def test_means_and_bands_are_drawn():
+def drawn(runs):
+    """The lines that runs are drawn as, and the corners of their band."""
+    (axis,) = draw_progress({"a": [(LOOK, runs)]}, titles={"a": "left"}).axes
+    corners = [corner for band in axis.collections for corner in band.get_paths()[0].vertices]
+    return [line.get_ydata() for line in axis.lines], {tuple(corner.round(6)) for corner in corners}
+
+
+def test_three_runs_and_more_are_their_mean_and_a_band_of_one_deviation():
+    (mean,), corners = drawn([run(0.4, 0.6, 0.8), run(0.6, 0.6, 0.9), run(0.5, 0.9, 0.7)])
+    np.testing.assert_allclose(mean, [50, 70, 80])
+    assert {(10, 40), (10, 60), (40, 70), (40, 90)} <= corners
+
+
+def test_fewer_runs_are_drawn_as_they_are_without_a_band():
+    two, corners = drawn([run(0.4, 0.6, 0.8), run(0.6, 0.6, 0.9)])
+    assert corners == set()
+    np.testing.assert_allclose(np.sort(two, axis=0), [[40, 60, 80], [60, 60, 90]], atol=1e-9)
+    (alone,), corners = drawn([run(0.4, 0.6, 0.8)])
+    assert corners == set()
+    np.testing.assert_allclose(alone, [40, 60, 80])
+
+
+def test_panels_have_their_lines_and_titles():
     runs = [run(0.4, 0.6, 0.8), run(0.6, 0.6, 0.9)]
     figure = draw_progress(
         {"a": [(LOOK, runs), (OTHER, runs[:1])], "b": [(OTHER, runs[1:])]}, titles={"a": "left", "b": "right"}
     )
     left, right = figure.axes
-    mean, alone = left.lines
-    np.testing.assert_allclose(mean.get_xdata(), [10, 20, 40])
-    np.testing.assert_allclose(mean.get_ydata(), [50, 60, 85])
-    np.testing.assert_allclose(alone.get_ydata(), [40, 60, 80])
-    corners = {tuple(point) for point in left.collections[0].get_paths()[0].vertices.round(6).tolist()}
-    assert (10, round(50 + 10 * 2**0.5, 6)) in corners
-    assert (10, round(50 - 10 * 2**0.5, 6)) in corners
     assert [text.get_text() for text in left.get_legend().get_texts()] == ["one", "other"]
     assert (left.get_title(), right.get_title()) == ("(a) left", "(b) right")
     (single,) = draw_progress({"a": [(LOOK, runs)]}, titles={"a": "left"}).axes

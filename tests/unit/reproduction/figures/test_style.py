@@ -1,5 +1,6 @@
 """Figures are saved in one style, as the same bytes each time, without a window system."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 from matplotlib import image
 
 from shuffledp.reproduction.figures.bounds import draw_bounds
-from shuffledp.reproduction.figures.style import _STYLE, save, style
+from shuffledp.reproduction.figures.style import _STYLE, line, luminance, save, style
 
 from .test_bounds import STYLES, curve
 
@@ -134,3 +135,44 @@ def test_no_window_system_is_asked_for(tmp_path):
         environment.pop(name, None)
     subprocess.run([sys.executable, "-c", WITHOUT_PYPLOT], cwd=tmp_path, env=environment, check=True)
     assert {"a.pdf", "a.png"} <= set(os.listdir(tmp_path))
+
+
+def looks_of(figure):
+    """What the curves of a figure look like; curves that share an entry of the legend are one."""
+    if figure.kind == "progress":
+        panels = {}
+        for one in figure.lines:
+            panels.setdefault(one.panel, []).append(one.look)
+        return list(panels.values())
+    looks = figure.settings.get("styles", {}).values()
+    return [list({look["label"]: look for look in looks}.values())]
+
+
+def test_curves_of_a_figure_can_be_told_apart_in_grey(shipped):
+    for figure in shipped.drawn:
+        for looks in looks_of(figure):
+            for one, other in itertools.combinations(looks, 2):
+                alike = abs(luminance(one["color"]) - luminance(other["color"])) < 0.12
+                assert not alike or one.get("marker") != other.get("marker"), (figure.name, one, other)
+
+
+def test_luminance_is_that_of_grey():
+    assert luminance("#000000") == 0
+    assert luminance("#ffffff") == pytest.approx(1)
+    assert luminance("#808080") == pytest.approx(128 / 255)
+    assert luminance("#00ff00") > luminance("#ff0000") > luminance("#0000ff")
+
+
+def test_a_bound_looks_the_same_in_every_figure(shipped):
+    """Looks are given once for an accountant, and accountants of one label are one bound."""
+    by_label = {}
+    for figure in shipped.drawn:
+        for look in figure.settings.get("styles", {}).values():
+            by_label.setdefault(look["label"], set()).add((look["color"], look["line"], look.get("marker")))
+    assert {label: looks for label, looks in by_label.items() if len(looks) > 1} == {}
+
+
+def test_a_marker_is_drawn_where_a_look_has_one():
+    look = {"color": "#000000", "line": "dotted", "label": "one"}
+    assert "marker" not in line(look)
+    assert line({**look, "marker": "square"})["marker"] == "s"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
@@ -15,9 +17,11 @@ from shuffledp.reproduction.figures.style import (
     NARROWEST,
     PANEL_HEIGHT,
     PANEL_WIDTH,
-    draw_band,
+    draw_over_seeds,
     style,
 )
+
+_CROSS = "x"
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:
@@ -28,6 +32,7 @@ def draw(asked: Mapping[str, Any]) -> Figure:
         curves=dict(asked["curves"]),
         x_scale=asked["x_scale"],
         x_limit=asked["x_limit"],
+        stated=asked["stated"],
     )
 
 
@@ -38,6 +43,7 @@ def draw_accuracy(
     curves: Mapping[str, Mapping[str, Any]],
     x_scale: str = "linear",
     x_limit: float | None = None,
+    stated: Sequence[Mapping[str, Any]] = (),
 ) -> Figure:
     """Draw one panel for each experiment: accuracy against epsilon by each accountant.
 
@@ -47,15 +53,17 @@ def draw_accuracy(
         curves: by accountant: color, line and label.
         x_scale: "linear" or "log".
         x_limit: largest epsilon shown; None for all.
+        stated: points that the paper states: panel, curve, epsilon, accuracy in percent, and its deviation
+            where the paper gives one.
 
     Returns:
-        The figure. Lines are means over seeds, bands one standard deviation to either side. Points where
+        The figure; for lines and bands see ``style.draw_over_seeds``. Points where
         epsilon is infinite, nan or, on a logarithmic axis, 0 are left out, marked at the end of the axis, and
         counted in a warning.
     """
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
-        height = PANEL_HEIGHT + 0.3 + LEGEND_ROW * len(curves)
+        height = PANEL_HEIGHT + 0.6 + LEGEND_ROW * (len(curves) + bool(stated))
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (name, table) in zip(axes, panels.items(), strict=True):
@@ -63,7 +71,11 @@ def draw_accuracy(
             panel = Panel(axis, name, log_x=x_scale == "log", log_y=False)
             for accountant, look in curves.items():
                 shown = panel.keep(accountant, table[accountant], percent, color=look["color"])
-                draw_band(axis, table[accountant][shown], percent[shown], spread[shown], look)
+                own = table[accountant][shown], percent[shown], spread[shown]
+                draw_over_seeds(axis, *own, look, seeds=int(table["seeds"].iloc[0]))
+            for point in stated:
+                if point["panel"] == name:
+                    _mark(axis, point, curves[point["curve"]])
             panel.finish()
             if x_limit is not None:
                 axis.set_xlim(0 if x_scale == "linear" else None, x_limit)
@@ -71,6 +83,26 @@ def draw_accuracy(
             axis.set_title(label + titles[name])
             axis.set_xlabel(r"central privacy $\epsilon$")
         axes[0].set_ylabel("test accuracy (%)")
-        entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}
+        entries = {}
+        for axis in axes:
+            entries |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+        if stated:
+            cross = Line2D(
+                [], [], linestyle="none", marker=_CROSS, color="#444444", label="stated in the paper"
+            )
+            entries[cross.get_label()] = cross
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=1)
     return figure
+
+
+def _mark(axis: Axes, point: Mapping[str, Any], look: Mapping[str, Any]) -> None:
+    axis.errorbar(
+        [point["epsilon"]],
+        [point["accuracy"]],
+        yerr=point.get("deviation"),
+        fmt=_CROSS,
+        color=look["color"],
+        markersize=5,
+        capsize=2,
+        zorder=3,
+    )

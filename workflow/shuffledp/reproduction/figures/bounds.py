@@ -14,14 +14,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
 from shuffledp.records import tables
+from shuffledp.reproduction.figures.captions import power_of_ten
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import (
     LEGEND_ROW,
-    LINES,
     NARROWEST,
     PANEL_HEIGHT,
     PANEL_WIDTH,
-    power_of_ten,
+    line,
     style,
 )
 from shuffledp.variables import VARIABLES
@@ -42,6 +42,7 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
 
 
 _COLUMNS = 3  # panels in a row, at most
+_SHORT = 46  # letters of a label of which two fit beside each other under three panels
 _ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
 _RATIO, _RELATIVE = 0.75, 1.2  # inches, of a strip
 _DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
@@ -96,9 +97,10 @@ def draw_bounds(
     strip = _RATIO if ratio else _RELATIVE if relative else 0.0
     heights = [PANEL_HEIGHT, strip] * rows if strip else [1] * rows
     with style():
-        drawn = {accountant for curves in panels.values() for accountant in curves}
-        legend_columns = 2 if columns == _COLUMNS else 1
-        legend_rows = -(-len(drawn) // legend_columns)
+        labels = {styles[accountant]["label"] for curves in panels.values() for accountant in curves}
+        short = max(map(len, labels)) <= _SHORT
+        legend_columns = 2 if columns == _COLUMNS and short else 1
+        legend_rows = -(-len(labels) // legend_columns)
         height = rows * (PANEL_HEIGHT + strip) + 0.15 + LEGEND_ROW * legend_rows
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
@@ -125,7 +127,7 @@ def draw_bounds(
                 axis.set_ylabel(VARIABLES[answer(variable)].label)
                 if strip:
                     lowest.set_ylabel("ratio")
-        entries = {line.get_label(): line for axis in axes for line in axis.get_lines()}
+        entries = {drawn.get_label(): drawn for axis in axes for drawn in axis.get_lines()}
         figure.legend(
             entries.values(),
             entries.keys(),
@@ -147,15 +149,9 @@ def _draw_panel(
     for accountant, table in curves.items():
         look = styles[accountant]
         shown = table[panel.keep(accountant, table[variable], table[column], color=look["color"])]
-        axis.plot(
-            shown[variable],
-            shown[column],
-            color=look["color"],
-            linestyle=LINES[look["line"]],
-            label=look["label"],
-        )
+        axis.plot(shown[variable], shown[column], **line(look))
     panel.finish()
-    drawn = np.concatenate([line.get_ydata() for line in axis.get_lines()])
+    drawn = np.concatenate([curve.get_ydata() for curve in axis.get_lines()])
     if drawn.size and drawn.max() < _DECADE * drawn.min():
         axis.set_yscale("linear")
     _plain_ticks(axis, variable)
@@ -183,7 +179,7 @@ def _draw_relative(
         if accountant != relative:
             look, over = styles[accountant], table[column] / curves[relative][column]
             shown = panel.keep(f"{accountant} over {relative}", table[variable], over, color=look["color"])
-            axis.plot(table[variable][shown], over[shown], color=look["color"], linestyle=LINES[look["line"]])
+            axis.plot(table[variable][shown], over[shown], **line(look))
     panel.finish()
     _plain_ticks(axis, variable)
 

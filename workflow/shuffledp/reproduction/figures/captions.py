@@ -18,6 +18,16 @@ def short(value: float) -> str:
     return f"{value:.6g}"
 
 
+def power_of_ten(value: float) -> str:
+    """Return a number for use inside mathtext: in powers of ten if it is 1000 or more, or below 0.001."""
+    value = float(f"{value:.3g}")
+    if 1e-3 < abs(value) < 1e3 or value == 0:
+        return f"{value:g}"
+    mantissa, exponent = f"{value:.2e}".split("e")
+    factor = "" if float(mantissa) == 1 else rf"{float(mantissa):g} \cdot "
+    return f"{factor}10^{{{int(exponent)}}}"
+
+
 def render_caption(template: Path | str, params: Mapping[str, Any]) -> str:
     """Render a caption as Snakemake's report does: the template sees ``snakemake.params``.
 

@@ -11,10 +11,11 @@ from matplotlib.figure import Figure
 
 from shuffledp.convergence import girgis2021_convergence
 from shuffledp.records import tables
+from shuffledp.reproduction.figures.captions import power_of_ten
 from shuffledp.reproduction.figures.left_out import Panel
-from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
+from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
 
-_BOUND, _RUNS = "#d55e00", "#0072b2"
+_BOUND, _RUNS = "#c84f00", "#004c9c"
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:

@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
-from shuffledp.reproduction.figures.style import LEGEND_ROW, LINES, PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.reproduction.figures.style import LEGEND_ROW, PANEL_HEIGHT, PANEL_WIDTH, line, style
 
 _MARKERS = ("o", "^", "s", "D")
 _SIZE = 3.2
@@ -54,15 +54,7 @@ def draw_frontier(
             shown = panel.keep(accountant, points["epsilon"], 100 * points["accuracy"], color=look["color"])
             points = points[shown]
             x, y = points["epsilon"], 100 * points["accuracy"]
-            axis.step(
-                x,
-                y,
-                where="post",
-                color=look["color"],
-                linestyle=LINES[look["line"]],
-                linewidth=1,
-                label=look["label"],
-            )
+            axis.step(x, y, where="post", linewidth=1, **line(look))
             for randomizer, marker in markers.items():
                 own = points["randomizer"] == randomizer
                 axis.plot(

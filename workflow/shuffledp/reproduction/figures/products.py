@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,12 @@ from shuffledp.reproduction.config import (
     Settings,
     SimulationFigure,
 )
-from shuffledp.reproduction.figures.captions import render_caption, short
+from shuffledp.reproduction.figures.captions import power_of_ten, render_caption, short
 from shuffledp.reproduction.studies import quantities as registry
 from shuffledp.reproduction.studies.grid import FOLDER, Sweep
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import SAMPLING, Experiment
+from shuffledp.variables import VARIABLES
 
 
 def _product(
@@ -179,7 +181,13 @@ def accuracy(settings: Settings, figure: AccuracyFigure) -> Product:
         drawn_by="accuracy",
         parameters={
             "panels": [list(entry) for entry in paths.items()],
-            "titles": {name: figure.settings["panels"][name]["title"] for name in paths},
+            "titles": {
+                panel.panel: _titled(
+                    settings, figure.settings["panels"][panel.panel]["title"], [panel.experiment]
+                )
+                for panel in figure.panels
+            },
+            "stated": figure.settings["stated"],
             "curves": [list(entry) for entry in figure.settings["styles"].items()],
             "x_scale": figure.settings["x_scale"],
             "x_limit": figure.settings["x_limit"],
@@ -221,6 +229,35 @@ def _devices(runs: Iterable[str]) -> str:
     records = [files.read_json(path) if path.exists() else {} for path in paths]
     devices = [record.get("environment", {}).get("device", {}).get("name", "?") for record in records]
     return " and ".join(dict.fromkeys(devices))
+
+
+def _titled(settings: Settings, title: str, experiments: Sequence[Experiment]) -> str:
+    """Return the title of a panel, and below it what all that was trained for it has in common."""
+    lines = []
+    for of in (_symbols, functools.partial(_runs, settings)):
+        each = [of(experiment) for experiment in experiments]
+        lines.append(", ".join(word for word in each[0] if all(word in other for other in each)))
+    return "\n".join(filter(None, [title, *lines]))
+
+
+def _symbols(experiment: Experiment) -> list[str]:
+    """Return in formulas what decides the privacy of an experiment."""
+    of_protocol = ("k",) if experiment.protocol == SAMPLING else ("rate", "slots", "participation")
+    values = {name: getattr(experiment, name) for name in ("n", *of_protocol, "eps0", "delta")}
+    words = [
+        f"${VARIABLES[name].tex} = {power_of_ten(value)}$"
+        for name, value in values.items()
+        if value is not None
+    ]
+    if experiment.eps0 is None and experiment.noise is not None:
+        words.append(f"$z = {power_of_ten(experiment.noise)}$")
+    return words
+
+
+def _runs(settings: Settings, experiment: Experiment) -> list[str]:
+    """Return in words how many runs there are, and on what."""
+    seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
+    return [seeds, _devices(recorded.runs(experiment, settings.results))]
 
 
 def _setting(experiment: Experiment) -> str:
@@ -274,7 +311,12 @@ def progress(settings: Settings, figure: Progress) -> Product:
         drawn_by="progress",
         parameters={
             "lines": lines,
-            "titles": {line.panel: figure.settings["panels"][line.panel]["title"] for line in figure.lines},
+            "titles": {
+                name: _titled(
+                    settings, panel["title"], [line.experiment for line in figure.lines if line.panel == name]
+                )
+                for name, panel in figure.settings["panels"].items()
+            },
         },
         inputs=tuple(dict.fromkeys(run for own in runs for run in own)),
     )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
-from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_band, style
+from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_over_seeds, style
 from shuffledp.reproduction.studies.over_seeds import accuracies
 
 
@@ -35,8 +35,8 @@ def draw_progress(
         titles: by panel.
 
     Returns:
-        The figure. Lines are means over seeds, bands one standard deviation to either side. Points
-        that are infinite or nan are left out, marked at the end of the axis, and counted in a warning.
+        The figure; for lines and bands see ``style.draw_over_seeds``. Points that are
+        infinite or nan are left out, marked at the end of the axis, and counted in a warning.
     """
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
@@ -47,7 +47,8 @@ def draw_progress(
             for look, runs in lines:
                 rounds, mean, deviation = accuracies(runs)
                 shown = panel.keep(look["label"], rounds, mean, color=look["color"])
-                draw_band(axis, rounds[shown], 100 * mean[shown], 100 * deviation[shown], look)
+                own = rounds[shown], 100 * mean[shown], 100 * deviation[shown]
+                draw_over_seeds(axis, *own, look, seeds=len(runs))
             panel.finish()
             axis.set_title((f"({name}) " if len(panels) > 1 else "") + titles[name])
             axis.set_xlabel("rounds")

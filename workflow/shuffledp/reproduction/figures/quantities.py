@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from shuffledp.records import tables
 from shuffledp.reproduction.figures.left_out import Panel
-from shuffledp.reproduction.figures.style import LINES, NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, line, style
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:
@@ -59,14 +59,12 @@ def draw_quantities(
             for quantity, table in tables.items():
                 look, x = styles[quantity], variables[name]
                 shown = table[panel.keep(quantity, table[x], table["value"], color=look["color"])]
-                common = {"color": look["color"], "label": look["label"]}
                 if look["line"] == "points":
                     error = 2 * shown["error"] if "error" in shown else None
-                    axis.errorbar(
-                        shown[x], shown["value"], yerr=error, fmt="o", markersize=3, capsize=2, **common
-                    )
+                    points = {"color": look["color"], "label": look["label"], "markersize": 3, "capsize": 2}
+                    axis.errorbar(shown[x], shown["value"], yerr=error, fmt="o", **points)
                 else:
-                    axis.plot(shown[x], shown["value"], linestyle=LINES[look["line"]], **common)
+                    axis.plot(shown[x], shown["value"], **line(look))
             panel.finish()
             label = f"({name}) " if len(panels) > 1 else ""
             axis.set_title(label + titles[name])

@@ -14,14 +14,15 @@ from matplotlib.lines import Line2D
 
 from shuffledp.profiles import shuffled_gaussian
 from shuffledp.records import tables
+from shuffledp.reproduction.figures.captions import power_of_ten
 from shuffledp.reproduction.figures.left_out import Panel
-from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, power_of_ten, style
+from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
 
 _SHOWN = {"uniform": "uniform on the cube", "one": "drawn from $M(X')$"}
 _ERRORS = {
-    "uniform": ("#d55e00", "o", _SHOWN["uniform"]),
-    "zeros": ("#56b4e9", "s", "drawn from $M(X)$"),
-    "one": ("#0072b2", "^", _SHOWN["one"]),
+    "uniform": ("#c84f00", "o", _SHOWN["uniform"]),
+    "zeros": ("#58b4e8", "s", "drawn from $M(X)$"),
+    "one": ("#004c9c", "^", _SHOWN["one"]),
 }
 _FINE = 4  # points of a line for each estimate
 _WHISKERS = 2  # standard errors

@@ -31,7 +31,11 @@ LINES = {
     "finedots": (0, (1, 0.8)),
 }
 
+# The markers of the configuration, as matplotlib takes them.
+MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
+_MARKER_SIZE, _BETWEEN_MARKERS = 3.0, 0.12  # points, and of the diagonal of the axes
 _BAND = 0.15  # opacity
+_BANDED = 3  # seeds from which on a deviation says something
 
 _STYLE = {
     "font.family": "DejaVu Sans",
@@ -76,20 +80,37 @@ def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
             figure.savefig(temporary, format="png", metadata={"Software": None})
 
 
-def draw_band(
-    axis: Axes, x: ArrayLike, mean: ArrayLike, deviation: ArrayLike, look: Mapping[str, Any]
+def line(look: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``Axes.plot`` takes for a curve: the configuration's colour, line, marker and label."""
+    drawn = {"color": look["color"], "linestyle": LINES[look["line"]], "label": look["label"]}
+    if "marker" in look:
+        drawn |= {
+            "marker": MARKERS[look["marker"]],
+            "markersize": _MARKER_SIZE,
+            "markevery": _BETWEEN_MARKERS,
+        }
+    return drawn
+
+
+def luminance(color: str) -> float:
+    """Return how bright a colour (#rrggbb) is in grey, from 0 to 1, with the weights of ITU-R BT.709."""
+    red, green, blue = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def draw_over_seeds(
+    axis: Axes, x: ArrayLike, mean: ArrayLike, deviation: ArrayLike, look: Mapping[str, Any], *, seeds: int
 ) -> None:
-    """Draw a mean over seeds, and a band of one standard deviation to either side."""
+    """Draw what seeds gave: from three on their mean and a band of one standard deviation to either side, of
+    two the two values (mean plus and minus the deviation over the root of 2), of one its own."""
     mean, deviation = np.asarray(mean), np.asarray(deviation)
-    axis.plot(x, mean, color=look["color"], linestyle=LINES[look["line"]], label=look["label"])
-    axis.fill_between(x, mean - deviation, mean + deviation, color=look["color"], alpha=_BAND, linewidth=0)
-
-
-def power_of_ten(value: float) -> str:
-    """Return a number for use inside mathtext: in powers of ten if it is 1000 or more, or below 0.001."""
-    value = float(f"{value:.3g}")
-    if 1e-3 < abs(value) < 1e3 or value == 0:
-        return f"{value:g}"
-    mantissa, exponent = f"{value:.2e}".split("e")
-    factor = "" if float(mantissa) == 1 else rf"{float(mantissa):g} \cdot "
-    return f"{factor}10^{{{int(exponent)}}}"
+    if seeds == 2:
+        apart = deviation / np.sqrt(2)
+        axis.plot(x, mean - apart, **line(look))
+        axis.plot(x, mean + apart, **{**line(look), "label": None})
+        return
+    axis.plot(x, mean, **line(look))
+    if seeds >= _BANDED:
+        axis.fill_between(
+            x, mean - deviation, mean + deviation, color=look["color"], alpha=_BAND, linewidth=0
+        )
