@@ -133,7 +133,10 @@ def test_shipped_configurations_resolve(root, files):
         *(("koskela2022", name) for name in ("fig1", "fig2", "fig3", "fig4")),
         *(("balle2020", name) for name in ("fig1", "fig2")),
         *(("liew2022", name) for name in ("accounting", "distributed")),
-        *(("beyond", name) for name in ("gap", "randomizers", "windows", "shuffled_gaussian")),
+        *(
+            ("beyond", name)
+            for name in ("gap", "gap_settings", "randomizers", "windows", "shuffled_gaussian")
+        ),
     ]
     assert [(figure.paper, figure.name) for figure in settings.of("quantities")] == [
         ("balle2020", name) for name in ("fig3", "fig4", "loads")
