@@ -102,9 +102,9 @@ def cached(paths):
     return [ancient(path) if CATALOGUE.is_current(path) else path for path in wanted]
 
 
-def report_pages():
-    """The request of the report's tables, which no run but that of the report counts."""
-    product = report_products.pages(SETTINGS, REPORTED)
+def report_request():
+    """The request of the report, which no run but its own counts."""
+    product = report_products.report(SETTINGS, REPORTED, TEMPLATES)
     return provenance.stage(product, CATALOGUE.folder)
 
 

@@ -1,29 +1,13 @@
 # Made for the report alone, from records that say when: never tracked, and no part of what is drawn.
 rule render_report:
     input:
-        request=report_pages(),
-        template=TEMPLATES / "page.html.jinja",
+        request=report_request(),
+        template=TEMPLATES / "report.html.jinja",
         results=cached(product.outputs[0] for product in REPORTED),
+        figures=rules.all_figures.input,
     output:
-        claims=report(
-            f"{RESULTS}/report/claims.html",
-            caption="../report/claims.rst",
-            category="tables",
-            labels={"table": "ledger of claims"},
-        ),
-        brackets=report(
-            f"{RESULTS}/report/brackets.html",
-            caption="../report/brackets.rst",
-            category="tables",
-            labels={"table": "brackets"},
-        ),
-        provenance=report(
-            f"{RESULTS}/report/provenance.html",
-            caption="../report/provenance.rst",
-            category="tables",
-            labels={"table": "provenance"},
-        ),
-        record=f"{RESULTS}/report/pages.json",
+        page=f"{RESULTS}/report/report.html",
+        record=f"{RESULTS}/report/report.json",
     log:
         f"{LOGS}/render_report.log",
     benchmark:
@@ -35,7 +19,7 @@ rule render_report:
         mem_mb=1000,
         runtime=10,
     message:
-        "Writing the tables of the report."
+        "Writing the report."
     script:
         "../scripts/render_report.py"
 

@@ -1,11 +1,12 @@
-"""The pages of the report: bounds stay bounds, records are told whole, and nothing is interpreted as HTML."""
+"""The report: bounds stay bounds, records are told whole, and nothing is interpreted as HTML."""
 
+import io
 import json
 import re
 
-import jinja2
 import pandas as pd
 import pytest
+from PIL import Image
 
 from shuffledp import accountants
 from shuffledp.accountants.systems import answer
@@ -72,7 +73,7 @@ def test_a_bracket_needs_both_sides_at_the_same_points(curves, says):
 
 def test_panels_with_both_sides_are_in_the_table(root):
     settings = config.load([root / "config/config.yaml"])
-    panels = products.pages(settings, []).parameters["panels"]
+    panels = products.report(settings, [], root / "workflow/report").parameters["panels"]
     gap = next(figure for figure in settings.of("bounds") if figure.name == "gap")
     mine = [entry for entry in panels if entry["figure"].startswith("beyond, gap,")]
     along_epsilon = {curve.panel for curve in gap.curves if answer(curve.variable) == "epsilon"}
@@ -135,22 +136,93 @@ def test_a_record_of_other_code_says_so():
     assert row["device"] == row["versions"] == row["git"] == ""
 
 
-def test_a_page_escapes_what_it_shows(root):
-    template = root / "workflow/report/page.html.jinja"
-    rows = [{"one": "a <b> & c", "two": "x" * 9}]
-    text = pages.render(
-        template, title="<t>", about="", headings={"one": "1", "two": "2"}, rows=rows, folded=["two"]
+def picture(size=(600, 400)):
+    stream = io.BytesIO()
+    Image.new("RGB", size, "white").save(stream, "png")
+    return stream.getvalue()
+
+
+CLAIM = {
+    "id": "P1",
+    "paper": "paper",
+    "figure": "fig2 a; fig12 b",
+    "statement": "a <b> & c",
+    "setting": "n=10",
+    "stated": "2x",
+    "ours": "1.9x",
+    "verdict": "reproduced",
+    "rule": "number",
+    "reason": "within 5%",
+}
+FIGURES = [
+    pages.Shown("paper", "loads", "paper, loads", picture(), "No <figure> of the *ledger*."),
+    pages.Shown("paper", "fig2", "paper, figure 2", picture(), "One.\n\n- A choice.\n"),
+    pages.Shown("other", "fig2", "other, figure 2", picture(), "Another paper's."),
+]
+
+
+def page(root, ledger=(CLAIM,), figures=FIGURES):
+    return pages.render(
+        root / "workflow/report/report.html.jinja",
+        ledger=list(ledger),
+        rules={"number": "Within 5%.", "order": "Never named."},
+        figures=figures,
+        brackets=brackets([panel(*LOW, *UP)], read=TABLES.get),
+        provenance=[described(RECORD, name="results/one.json", code="")],
     )
+
+
+def test_the_report_escapes_what_it_shows_and_needs_nothing_from_elsewhere(root):
+    text = page(root)
     assert "a &lt;b&gt; &amp; c" in text
-    assert re.search(r"<details>.*xxxxxxxxx", text)
+    assert "No &lt;figure&gt; of the <em>ledger</em>." in text
+    assert re.search(r"<details>.*&#34;seed&#34;: 3", text, re.DOTALL)
     assert "http" not in text
-    with pytest.raises(jinja2.UndefinedError):
-        pages.render(template, title="", about="", headings={"three": "3"}, rows=rows)
 
 
-def test_the_report_asks_for_the_code_that_would_make_each_result_now(shipped):
+def test_rows_link_to_the_figures_that_they_name_and_figures_to_their_rows(root):
+    text = page(root)
+    anchors = set(re.findall(r'id="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= anchors
+    row = text[text.index('id="claim-P1"') :]
+    assert '<a href="#paper-fig2">fig2</a> a; fig12 b' in row[: row.index("</tr>")]
+    shown = text[text.index('<figure id="paper-fig2"') :]
+    assert '<a href="#claim-P1">P1</a>' in shown[: shown.index("</figure>")]
+    assert text.count('href="#claim-P1"') == 1, "not the figure of another paper, nor another figure"
+    assert text.index('id="paper-fig2"') < text.index('id="paper-loads"'), "those with a number first"
+
+
+def test_verdicts_are_counted_and_rules_that_decide_are_told(root):
+    other = {**CLAIM, "id": "P2", "verdict": "not reproduced"}
+    text = page(root, [CLAIM, other, {**other, "id": "P3"}])
+    assert re.search(r"<b>1</b>reproduced<", text)
+    assert re.search(r"<b>2</b>not reproduced<", text)
+    assert "Within 5%." in text
+    assert "Never named." not in text
+
+
+def test_a_verdict_or_a_rule_that_nobody_knows_is_an_error(root):
+    with pytest.raises(ValueError, match="does not know: perhaps"):
+        page(root, [{**CLAIM, "verdict": "perhaps"}])
+    with pytest.raises(KeyError, match="hunch"):
+        page(root, [{**CLAIM, "rule": "hunch"}])
+
+
+@pytest.mark.parametrize(
+    ("name", "readable"),
+    [
+        ("fig2", "paper, figure 2"),
+        ("fig3b_epsilon", "paper, figure 3b epsilon"),
+        ("shuffled_gaussian", "paper, shuffled gaussian"),
+    ],
+)
+def test_figures_have_readable_names(name, readable):
+    assert pages.title("paper", name) == readable
+
+
+def test_the_report_asks_for_the_code_that_would_make_each_result_now(root, shipped):
     results = [curve.product("results") for curve in shipped.curves[:3]]
-    records = products.pages(shipped, results).parameters["records"]
+    records = products.report(shipped, results, root / "workflow/report").parameters["records"]
     assert records == {result.record: result.request()["code"] for result in results}
 
 

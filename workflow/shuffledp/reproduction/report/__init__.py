@@ -1,1 +1,1 @@
-"""Pages of the report beside the figures: the ledger, the brackets and where each result comes from."""
+"""The report: one page with the ledger, figures and captions, brackets, and where it all comes from."""

@@ -1,42 +1,48 @@
-"""The pages of the report as a product of the workflow."""
+"""The report as a product of the workflow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from shuffledp.accountants.systems import answer
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction.config import Settings
 from shuffledp.reproduction.curve import Curve
-
-PAGES = ("claims", "brackets", "provenance")
-
-
-def folder(settings: Settings) -> str:
-    """Return where the pages are kept; they are made for the report alone, and not tracked."""
-    return f"{settings.results}/report"
+from shuffledp.reproduction.figures import products
 
 
-def pages(settings: Settings, results: Sequence[Product]) -> Product:
-    """Return the pages as a product.
+def report(settings: Settings, results: Sequence[Product], templates: Path) -> Product:
+    """Return the report as a product, which is not tracked.
 
     Args:
         settings: the configuration.
         results: those that are there or will be by then, whose records are told.
+        templates: the folder with the templates of captions.
     """
+    folder = f"{settings.results}/report"
     panels = _bracketed(settings)
     records = {result.record: result.request()["code"] for result in results}
     ledger = f"{settings.results}/claims.csv"
     curves = [path for panel in panels for _, _, path in panel["curves"]]
+    figures = [
+        [
+            figure.paper,
+            figure.name,
+            f"{settings.figures}/{figure.paper}/{figure.name}.png",
+            products.caption(settings, figure, templates),
+        ]
+        for figure in settings.drawn
+    ]
     return Product(
-        record=f"{folder(settings)}/pages.json",
-        parameters={"panels": panels, "ledger": ledger, "records": records},
+        record=f"{folder}/report.json",
+        parameters={"panels": panels, "ledger": ledger, "figures": figures, "records": records},
         modules=tuple(
             f"shuffledp.reproduction.report.{name}" for name in ("pages", "brackets", "provenance")
         ),
-        outputs=tuple(f"{folder(settings)}/{page}.html" for page in PAGES),
-        inputs=(ledger, *dict.fromkeys(curves), *records),
+        outputs=(f"{folder}/report.html",),
+        inputs=(ledger, *dict.fromkeys(curves), *(picture for _, _, picture, _ in figures), *records),
     )
 
 
