@@ -50,7 +50,11 @@ def shipped():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests that share a run of the smoke configuration go to one worker, others of the workflow by files."""
+    """Tests that share a run of the smoke configuration go to one worker, others of the workflow by files.
+
+    With pytest 9.2 and pytest-xdist 3.8 the mark xdist_group and --dist loadgroup do not do this: tests of
+    one group were seen on two workers.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):

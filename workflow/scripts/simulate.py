@@ -1,10 +1,11 @@
 from shuffledp.records import files
 from shuffledp.reproduction import jobs, simulations
+from shuffledp.reproduction.progress_bar import progress_bar
 
 with jobs.logged(snakemake.log[0]):
     asked = files.read_json(snakemake.input.request)["parameters"]
     batches = sum(setting.batches for setting in simulations.experiments(asked).values())
-    with simulations.reporting(f"Monte Carlo, n = {snakemake.wildcards.clients}", batches=batches) as report:
+    with progress_bar(f"Monte Carlo, n = {snakemake.wildcards.clients}", total=batches) as report:
         simulations.make(
             snakemake.input.request,
             checkpoint=jobs.checkpoint_of(snakemake.output.table, ".json"),

@@ -21,8 +21,8 @@ _FULL_SUM = 2048  # up to so many terms, summing all costs less than looking for
 
 
 def _beyond(term: LogTerms, peak: int, end: int, log_floor: float) -> int:
-    """Return an index between ``peak`` and ``end`` where the term is below ``log_floor``, hardly farther
-    from the peak than the nearest such index; or ``end`` if there is none."""
+    """Return an index between ``peak`` and ``end`` where the term is below ``log_floor``: a little past the
+    first such index, seen from the peak. It is ``end`` if there is none."""
     step = 1 if end >= peak else -1
     distance = abs(end - peak)
     offsets = np.unique(np.minimum(1 << np.arange(distance.bit_length() + 1, dtype=np.int64), distance))

@@ -232,11 +232,11 @@ class _Contour:
         if count == self.points // 2 + 1:
             self._multiplicity[-1] = 1.0
         self.frequencies = count
-        heard = self._log_power.real > -_NEGLIGIBLE
-        if not heard.all():
+        significant = self._log_power.real > -_NEGLIGIBLE
+        if not significant.all():
             self.log_left_out = max(self.log_left_out, -_NEGLIGIBLE)
-            self._omega, self._log_power = self._omega[heard], self._log_power[heard]
-            self._relative, self._multiplicity = self._relative[heard], self._multiplicity[heard]
+            self._omega, self._log_power = self._omega[significant], self._log_power[significant]
+            self._relative, self._multiplicity = self._relative[significant], self._multiplicity[significant]
 
     def covers(self, eps: float) -> bool:
         """Whether eps lies well inside the window."""

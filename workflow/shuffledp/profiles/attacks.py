@@ -363,8 +363,10 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
         near = np.fft.fftshift(fft.irfft(power, length))
         # of the coefficients, and of the transform
         strength = np.abs(power)
-        heard = strength > 0
-        absolute = 2 * float(strength[heard] @ np.minimum(np.expm1(power_wrong[heard]), 1.0)) / length
+        significant = strength > 0
+        absolute = (
+            2 * float(strength[significant] @ np.minimum(np.expm1(power_wrong[significant]), 1.0)) / length
+        )
         absolute += 8 * numerics.EPSILON * math.log2(length) * float(np.linalg.norm(near))
         points = np.arange(length) - length // 2 + middle
         inside = (np.abs(points) <= reach) & (near > _HEARD * near.max())

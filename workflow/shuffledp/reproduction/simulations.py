@@ -1,16 +1,13 @@
-"""Makes the tables of Monte Carlo estimates: with checkpoints, and a bar where somebody looks."""
+"""Makes the tables of Monte Carlo estimates, with checkpoints."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from shuffledp.profiles import monte_carlo
 from shuffledp.profiles.monte_carlo import SAMPLINGS, Sums
@@ -20,16 +17,6 @@ MODULES = ("shuffledp.profiles.monte_carlo", "shuffledp.records.tables")
 PACKAGES = ("numpy", "pandas")
 
 Report = Callable[[int], None]
-
-
-@contextmanager
-def reporting(title: str, *, batches: int) -> Iterator[Report]:
-    """Give the function to call with the number of batches done; a bar shows it on a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=batches)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def experiments(parameters: Mapping[str, Any]) -> dict[str, monte_carlo.Experiment]:

@@ -83,9 +83,7 @@ def render(
     """
     unknown = {row["verdict"] for row in ledger} - _TONES.keys()
     if unknown:
-        raise ValueError(
-            f"the ledger has a verdict that the report does not know: {min(unknown)}"
-        )
+        raise ValueError(f"the ledger has a verdict that the report does not know: {min(unknown)}")
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

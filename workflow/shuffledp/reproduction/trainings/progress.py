@@ -6,30 +6,19 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from shuffledp.reproduction.progress_bar import on_terminal, progress_bar
 
 
 @contextmanager
 def reporting(title: str, *, epochs: int) -> Iterator[Callable[[Mapping[str, float]], None]]:
     """Give the function to call with each epoch's row; it shows epoch, accuracy, loss and time left."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not on_terminal():
         yield lines(title, epochs=epochs)
         return
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-        console=console,
-    ) as bar:
-        task = bar.add_task(title, total=epochs, state="")
+    with progress_bar(title, total=epochs) as move:
 
         def show(row: Mapping[str, float]) -> None:
-            state = f"accuracy {row['test_accuracy']:.4f}, loss {row['train_loss']:.4f}"
-            bar.update(task, completed=row["epoch"], state=state)
+            move(row["epoch"], f"accuracy {row['test_accuracy']:.4f}, loss {row['train_loss']:.4f}")
 
         yield show
 
