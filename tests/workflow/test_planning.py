@@ -61,7 +61,8 @@ def test_a_fresh_clone_plans_nothing(clone, newest):
     assert clone.changed() == set()
 
 
-def test_an_edit_of_code_plans_the_curves_behind_it_and_what_follows(clone):
+def edit_code(clone):
+    """The curves behind it, and what follows."""
     clone.append(WANG, "\n_UNUSED = 1\n")
     curves = {
         str(path.relative_to(clone.path))
@@ -76,34 +77,54 @@ def test_an_edit_of_code_plans_the_curves_behind_it_and_what_follows(clone):
     assert {"figures/girgis2021/fig2.pdf", "figures/girgis2021/fig5.png", "results/claims.csv"} <= expected
     assert "figures/girgis2021/fig4.pdf" not in expected
     # the ledger may come out differently, and then so does its page
-    assert clone.pending() == expected | {"docs/claims.md", "docs/claims.json"}
+    return expected | {"docs/claims.md", "docs/claims.json"}
 
 
-def test_comments_and_docstrings_plan_nothing(clone):
-    clone.edit(WANG, '"""', '"""Another explanation. ')
-    clone.append(WANG, "\n\n# And a remark.\n")
+def edit_explanations(clone):
+    """Nothing, where comments and docstrings alone are others."""
+    clone.edit("workflow/shuffledp/rdp/girgis2021.py", '"""', '"""Another explanation. ')
+    clone.append("workflow/shuffledp/rdp/girgis2021.py", "\n\n# And a remark.\n")
     clone.append("workflow/shuffledp/accountants/curves.py", "# Another.\n")
-    assert clone.pending() == set()
+    return set()
 
 
-def test_looks_recompute_nothing(clone):
-    clone.edit("config/config.yaml", "#0072b2", "#0072b3")  # Theorem 1
+def edit_looks(clone):
+    """Figures, and no results."""
+    look = 'girgis2021-upper: {color: "#'
+    clone.edit("config/config.yaml", f"{look}0", f"{look}1")
     records = {
         str(path.relative_to(clone.path)): _read(path)
         for path in (clone.path / "figures").glob("*/*.json")
         if "girgis2021-upper" in path.read_text()
     }
     assert len(records) == 8
-    assert clone.pending() == {name for record in records for name in with_record(record, records[record])}
+    return {name for record in records for name in with_record(record, records[record])}
 
 
-def test_a_setting_recomputes_its_panel_only(clone):
+def edit_a_setting(clone):
+    """The curves of its panel, and what follows."""
     clone.edit("config/config.yaml", "eps0: 1\n          rounds: 1e5", "eps0: 1.5\n          rounds: 1e5")
     panel = clone.path / "results/girgis2021/fig4/c"
     curves = {str(path.relative_to(clone.path)) for path in panel.iterdir()}
     figure = {f"figures/girgis2021/fig4.{form}" for form in ("pdf", "png", "json")}
     page = {"figures/README.rst", "figures/README.json"}
-    assert clone.pending() == curves | figure | page
+    return curves | figure | page
+
+
+EDITS = [edit_code, edit_explanations, edit_looks, edit_a_setting]
+
+
+# All at once in the ordinary suite: what each plans differs from what any other does.
+@pytest.mark.parametrize(
+    "edits",
+    [
+        pytest.param(EDITS, id="all"),
+        *(pytest.param([edit], id=edit.__name__, marks=pytest.mark.slow) for edit in EDITS),
+    ],
+)
+def test_an_edit_plans_what_rests_on_it(clone, edits):
+    expected = set().union(*(edit(clone) for edit in edits))
+    assert clone.pending() == expected
 
 
 def test_files_damaged_right_after_their_run_are_made_again(smoke_copy):
@@ -117,33 +138,23 @@ def test_files_damaged_right_after_their_run_are_made_again(smoke_copy):
     assert smoke_copy.pending(*FEW, *SMOKE) >= expected
 
 
-def test_a_truncated_curve_is_computed_again_to_the_same_bytes(clone):
-    name = "results/girgis2021/fig2/a/girgis2021-upper.csv"
-    path = clone.path / name
-    before = path.read_bytes()
-    halve(path)
-    run = clone.run("--cores", "1", name)
-    assert run.status == 0, run.output
-    assert run.jobs == {"compute_curve": 1}
-    assert path.read_bytes() == before
-    assert clone.changed() == {name.removesuffix(".csv") + ".json"}, "the record, which says when"
-    assert clone.plan().jobs == {}
-
-
-def test_one_figure_is_drawn_again_from_what_is_cached(clone, shipped):
-    """On a machine without a display, whose owner has chosen a backend that needs one."""
+def test_one_figure_is_made_again_from_what_is_cached(clone, shipped):
+    """One curve is truncated; there is no display, and the owner has chosen a backend that needs one."""
+    curve = "results/girgis2021/fig2/a/girgis2021-upper.csv"
     names = [f"figures/girgis2021/fig2.{form}" for form in ("pdf", "png")]
-    before = {name: (clone.path / name).read_bytes() for name in names}
+    before = {name: (clone.path / name).read_bytes() for name in (curve, *names)}
+    halve(clone.path / curve)
     for name in names:
         (clone.path / name).unlink()
     run = clone.run("--cores", "1", names[0], MPLBACKEND="TkAgg", DISPLAY=None, WAYLAND_DISPLAY=None)
     assert run.status == 0, run.output
-    assert run.jobs == {"plot": 1}
+    assert run.jobs == {"compute_curve": 1, "plot": 1}
     joined = len(list((clone.path / "results").rglob("privacy_utility.csv")))
     assert joined > 0
     # the curves, what is joined from training runs, Monte Carlo, and the ledger
     quantities = sum(len(figure.curves) for figure in shipped.of("quantities"))
-    kept = len(shipped.curves) + quantities + joined + len(shipped.simulations) + 1
-    assert f"results: {kept} taken from the cache, 0 made now" in run.stdout
-    assert {name: (clone.path / name).read_bytes() for name in names} == before
-    assert clone.changed() == set()
+    kept = len(shipped.curves) + quantities + joined + len(shipped.simulations)
+    assert f"results: {kept} taken from the cache, 1 made now" in run.stdout
+    assert {name: (clone.path / name).read_bytes() for name in before} == before
+    assert clone.changed() == {curve.removesuffix(".csv") + ".json"}, "the record, which says when"
+    assert clone.plan().jobs == {}

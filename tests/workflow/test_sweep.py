@@ -14,14 +14,23 @@ FULL = ("--configfile", "config/sweep.yaml", "--", "all_sweep")
 SMOKE = ("--configfile", "config/sweep.yaml", "config/sweep-smoke.yaml", "--", "all_sweep")
 
 
-def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch):
+@pytest.mark.parametrize(
+    ("overlay", "jobs"),
+    [
+        pytest.param("sweep: {grid: {eps0: [1, 2], k: [200]}}\n", 20, id="few cells"),
+        pytest.param("{}\n", 2000, id="whole", marks=pytest.mark.slow),
+    ],
+)
+def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch, tmp_path, overlay, jobs):
     """One run is there, and data are not: fetching them for the others does not make it again."""
     monkeypatch.chdir(clone.path)
-    sweep = config.load(["config/config.yaml", "config/sweep.yaml"]).sweep
+    smaller = tmp_path / "smaller.yaml"
+    smaller.write_text(overlay, encoding="utf-8")
+    sweep = config.load(["config/config.yaml", "config/sweep.yaml", smaller]).sweep
     _, run = sweep.trainings("results")[7]
     tables.write_table(run.outputs[0], {"round": [1.0], "test_accuracy": [0.5]})
     provenance.record(provenance.stage(run, ".snakemake/requests"))
-    plan = clone.plan(*FULL)
+    plan = clone.plan(*FULL[:2], str(smaller), *FULL[2:])
     assert plan.jobs == {
         "fetch_mnist": 1,
         "train_sweep": len(sweep.trainings("results")) - 1,
@@ -29,7 +38,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch):
         "compute_frontier": 1,
         "plot_frontier": 1,
     }
-    assert sum(plan.jobs.values()) > 2000
+    assert sum(plan.jobs.values()) > jobs
     assert sweep.outlook("results", is_current=lambda path: path in run.outputs) in plan.stderr.splitlines()
     assert "core-hours" not in plan.stdout
 

@@ -406,9 +406,12 @@ def test_hard_case_b3_theorem_1_drops_where_kbar_steps():
     assert values[0] < values[1] > values[2] < values[3]
 
 
-def test_rare_check_ins_are_monotone_in_rounds():
+@pytest.mark.parametrize("counts", [(1, 28), pytest.param((1, 2, 3, 28), marks=pytest.mark.slow)])
+def test_rare_check_ins_are_monotone_in_rounds(counts):
     """Losses of 1e-12 in almost every round, and of 90 in few: no lattice is fine enough for both."""
     setting = {"n": 2, "rate": 1e-12, "sigma": 0.1, "delta": 1e-17}
-    found = [accountants.epsilon("distributed-check-in-pld", **setting, rounds=t) for t in (1, 2, 3, 28)]
+    found = [accountants.epsilon("distributed-check-in-pld", **setting, rounds=t) for t in counts]
     # delta/(rounds * rate) of the Gaussian mechanism, 1e-5 for one round: 91.83
-    assert 91.8 < found[0] < found[1] < found[2] < found[3] < 99
+    assert found[0] > 91.8
+    assert (np.diff(found) > 0).all()
+    assert found[-1] < 99

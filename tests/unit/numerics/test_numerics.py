@@ -8,7 +8,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from shuffledp import numerics
 from shuffledp.numerics import EPSILON
@@ -209,6 +209,16 @@ def test_log_sum_concave_bounds_from_above_what_it_cuts_off(name, nats, monkeypa
     value, exact = numerics.log_sum_concave(term, first, last), exact_log_sum(name)
     assert value >= exact - SUM * max(1, abs(exact))
     assert value <= exact + 4 * math.exp(-nats) + 1e-9
+
+
+@pytest.mark.parametrize("count", [1, 2, 50])
+@pytest.mark.parametrize("slope", [0.0, 1e-9, 0.01, 2.0])
+def test_what_is_cut_off_is_bounded_by_equal_terms_and_by_a_geometric_series(slope, count):
+    edge = -3.0
+    bound = numerics.concave_sums._log_tail(edge, edge + slope, count)
+    exact = float(special.logsumexp(edge - slope * np.arange(1.0, count + 1)))
+    assert exact - SUM <= bound <= edge + math.log(count)
+    assert numerics.concave_sums._log_tail(edge, edge + slope, 0) == -math.inf
 
 
 @pytest.mark.parametrize("name", CONCAVE)
