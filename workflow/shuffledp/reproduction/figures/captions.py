@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,15 +29,21 @@ def power_of_ten(value: float) -> str:
     return f"{factor}10^{{{int(exponent)}}}"
 
 
+# Once for all figures of a kind: compiling takes longer than filling in.
+@functools.cache
+def _compiled(text: str) -> jinja2.Template:
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(text)
+
+
 def render_caption(template: Path | str, params: Mapping[str, Any]) -> str:
     """Render a caption as Snakemake's report does: the template sees ``snakemake.params``.
 
     Raises:
         jinja2.UndefinedError: the template names a setting that is not there.
     """
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    text = environment.from_string(Path(template).read_text(encoding="utf-8"))
-    return text.render(snakemake=SimpleNamespace(params=SimpleNamespace(**params))).strip() + "\n"
+    text = Path(template).read_text(encoding="utf-8")
+    return _compiled(text).render(snakemake=SimpleNamespace(params=SimpleNamespace(**params))).strip() + "\n"
 
 
 def render_gallery(entries: Sequence[tuple[str, str, str]]) -> str:
