@@ -52,6 +52,8 @@ def shipped():
 def pytest_xdist_make_scheduler(config, log):
     """Tests that share a run of the smoke configuration go to one worker, others of the workflow by files.
 
+    The others go by functions: what one computes for its settings is remembered from one to the next.
+
     With pytest 9.2 and pytest-xdist 3.8 the mark xdist_group and --dist loadgroup do not do this: tests of
     one group were seen on two workers.
     """
@@ -61,7 +63,7 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             name = nodeid.partition("::")[0]
             if not name.startswith("tests/workflow/"):
-                return nodeid
+                return nodeid.partition("[")[0]
             return "smoke" if Path(name).stem in ON_SMOKE else name
 
     return Scheduling(config, log)
