@@ -83,14 +83,14 @@ def draw_accuracy(
             axis.set_title(label + titles[name])
             axis.set_xlabel(r"central privacy $\epsilon$")
         axes[0].set_ylabel("test accuracy (%)")
-        entries = {}
+        entries: dict[str, Any] = {}
         for axis in axes:
             entries |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
         if stated:
             cross = Line2D(
                 [], [], linestyle="none", marker=_CROSS, color="#444444", label="stated in the paper"
             )
-            entries[cross.get_label()] = cross
+            entries[str(cross.get_label())] = cross
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=1)
     return figure
 

@@ -119,7 +119,7 @@ def draw_bounds(
                 lowest = figure.add_subplot(grid[row * 2 + 1, column], sharex=axis)
                 if ratio:
                     _draw_ratio(lowest, name, curves, variable, ratio)
-                else:
+                elif relative:
                     _draw_relative(lowest, name, curves, variable, styles, relative)
                 axis.tick_params(labelbottom=False)
             lowest.set_xlabel(VARIABLES[variable].label)
@@ -127,7 +127,7 @@ def draw_bounds(
                 axis.set_ylabel(VARIABLES[answer(variable)].label)
                 if strip:
                     lowest.set_ylabel("ratio")
-        entries = {drawn.get_label(): drawn for axis in axes for drawn in axis.get_lines()}
+        entries = {str(drawn.get_label()): drawn for axis in axes for drawn in axis.get_lines()}
         figure.legend(
             entries.values(),
             entries.keys(),
@@ -195,6 +195,6 @@ def _draw_ratio(
     axis.plot(upper[variable][shown], over[shown], color="#444444")
     panel.finish()
     _plain_ticks(axis, variable)
-    values = axis.get_lines()[0].get_ydata().tolist()
+    values = np.asarray(axis.get_lines()[0].get_ydata()).tolist()
     highest = max(values, default=1.0)
     axis.set_ylim(min([1.0, *values]), highest + (0.2 * abs(highest - 1) or _ABOVE_ONE))

@@ -48,10 +48,11 @@ def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]
         figure = Figure(figsize=(2.6 * PANEL_WIDTH, PANEL_HEIGHT + 0.6), layout="constrained")
         left, right = figure.subplots(1, 2)
         panel = Panel(left, "a", log_x=True, log_y=True)
-        shown = panel.keep("Theorem 3", rounds, stated.excess_risk, color=_BOUND)
+        risk, epsilon = np.asarray(stated.excess_risk), np.asarray(stated.epsilon)
+        shown = panel.keep("Theorem 3", rounds, risk, color=_BOUND)
         left.plot(
             rounds[shown],
-            stated.excess_risk[shown],
+            risk[shown],
             color=_BOUND,
             linestyle="--",
             label="Theorem 3, bound",
@@ -67,8 +68,8 @@ def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]
             rf"$D = {theorem['diameter']:g}$"
         )
         panel = Panel(right, "b", log_x=True, log_y=False)
-        shown = panel.keep("Theorem 1", rounds, stated.epsilon, color=_RUNS)
-        right.plot(rounds[shown], stated.epsilon[shown], color=_RUNS, label="Theorem 1, privacy")
+        shown = panel.keep("Theorem 1", rounds, epsilon, color=_RUNS)
+        right.plot(rounds[shown], epsilon[shown], color=_RUNS, label="Theorem 1, privacy")
         panel.finish()
         right.set_ylabel(r"central privacy $\epsilon$")
         right.set_title(

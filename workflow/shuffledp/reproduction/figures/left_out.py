@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -49,8 +50,8 @@ class Panel:
             y: of the same shape.
             color: of the marks.
         """
-        values = tuple(np.asarray(one, dtype=np.float64) for one in (x, y))
-        reasons = tuple(_reasons(one, log) for one, log in zip(values, self._log, strict=True))
+        values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        reasons = _reasons(values[0], self._log[0]), _reasons(values[1], self._log[1])
         kept = (reasons[0] == "") & (reasons[1] == "")
         for one, why, seen in zip(values, reasons, self._seen, strict=True):
             seen.extend(one[why == ""].tolist())
@@ -74,7 +75,7 @@ class Panel:
     ) -> None:
         upper, along_x, along_y, _ = _MARKS[reason]
         end = _AT_END if upper else 1 - _AT_END
-        look = {"s": _SIZE, "color": color, "linewidths": 0.8, "clip_on": False, "zorder": 3}
+        look: dict[str, Any] = {"s": _SIZE, "color": color, "linewidths": 0.8, "clip_on": False, "zorder": 3}
         above = values[0][(reasons[0] == "") & (reasons[1] == reason)]
         if above.size:
             transform = self._axis.get_xaxis_transform()
@@ -98,7 +99,11 @@ class Panel:
                 limits[which](min(seen), max(seen))
             elif not seen:  # nothing that ticks could tell
                 self._axis.tick_params(
-                    axis=name, which="both", length=0, labelbottom=name != "x", labelleft=name != "y"
+                    axis=name,  # type: ignore[arg-type]
+                    which="both",
+                    length=0,
+                    labelbottom=name != "x",
+                    labelleft=name != "y",
                 )
         if self._counts:
             note = ", ".join(f"{_MARKS[reason][3]} {reason}" for reason in _MARKS if self._counts[reason])

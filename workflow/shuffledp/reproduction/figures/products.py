@@ -27,7 +27,8 @@ from shuffledp.reproduction.figures.captions import power_of_ten, render_caption
 from shuffledp.reproduction.studies import quantities as registry
 from shuffledp.reproduction.studies.grid import FOLDER, Sweep
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.training.experiment import SAMPLING, Experiment
+from shuffledp.training.experiment import Experiment
+from shuffledp.training.sgd.schedule import SAMPLING
 from shuffledp.variables import VARIABLES
 
 
@@ -379,7 +380,7 @@ def convergence_caption(settings: Settings, figure: Convergence) -> dict[str, An
         "mu": experiment.regularization,
     }
     words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer")]
-    words += [f"{key} = {short(value)}" for key, value in numbers.items()]
+    words += [f"{key} = {short(value)}" for key, value in numbers.items()]  # type: ignore[arg-type]
     digits = f", digits {' and '.join(map(str, experiment.digits))} alone" if experiment.digits else ""
     return {
         **_about(figure),
@@ -448,7 +449,7 @@ def frontier_caption(settings: Settings, sweep: Sweep) -> dict[str, Any]:
     grid, cell = sweep.settings["grid"], sweep.cells[0]
     runs = [run for _, product in sweep.trainings(settings.results) for run in product.outputs]
     numbers = {"n": cell.n, "delta": cell.delta}
-    words = [f"model = {cell.model}", *(f"{key} = {short(value)}" for key, value in numbers.items())]
+    words = [f"model = {cell.model}", *(f"{key} = {short(value)}" for key, value in numbers.items())]  # type: ignore[arg-type]
     by_name = {cell.randomizer: cell for cell in sweep.cells}
     return {
         **_described(_frontier(sweep), map(accountants.get, sweep.settings["curves"])),
@@ -461,7 +462,7 @@ def frontier_caption(settings: Settings, sweep: Sweep) -> dict[str, Any]:
         "eps0": ", ".join(map(short, grid["eps0"])),
         "k": ", ".join(map(short, grid["k"])),
         "randomizers": [
-            {"name": name, "clip_norm": short(one.clip_norm), "rates": _rates(one)}
+            {"name": name, "clip_norm": short(one.clip_norm), "rates": _rates(one)}  # type: ignore[arg-type]
             for name, one in by_name.items()
         ],
     }

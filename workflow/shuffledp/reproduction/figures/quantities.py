@@ -70,7 +70,7 @@ def draw_quantities(
             axis.set_title(label + titles[name])
             axis.set_xlabel(axes[name][0])
             axis.set_ylabel(axes[name][1])
-        entries = {}
+        entries: dict[str, Any] = {}
         for axis in figure.axes:
             entries |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)

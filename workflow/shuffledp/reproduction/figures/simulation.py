@@ -73,7 +73,11 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
 
 
 def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
-    setting = {"n": int(table.n.iloc[0]), "sigma": float(table.sigma.iloc[0]), "direction": "forward"}
+    setting: dict[str, Any] = {
+        "n": int(table.n.iloc[0]),
+        "sigma": float(table.sigma.iloc[0]),
+        "direction": "forward",
+    }
     return [np.asarray(shuffled_gaussian(eps, **setting, bound=bound)) for bound in ("lower", "upper")]
 
 

@@ -63,7 +63,7 @@ def style() -> Iterator[None]:
     """Draw in the project's style, whatever the reader's matplotlib is set to."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)
+        matplotlib.rcParams.update(_STYLE)  # type: ignore[arg-type]  # keys of matplotlib, one by one
         yield
 
 

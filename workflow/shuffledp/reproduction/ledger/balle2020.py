@@ -121,12 +121,14 @@ def _b4(tables: Tables) -> Decision:
     table = tables["fixed window"]
     m, delta = int(table.slots.iloc[0]), float(table.delta.iloc[0])
     n = round(m / float(table.participation.iloc[0]))
-    within = table[[balle2020.corollary_applies(n=n, m=m, eps0=eps0) for eps0 in table.eps0]]
+    within = table[[balle2020.corollary_applies(n=n, slots=m, eps0=eps0) for eps0 in table.eps0]]
     # equation (7), composing the windows' own epsilon; delta serves for beta too
     composed = [
         balle2020.composed_windows(eps=eps, windows=n // m, delta=delta) for eps in within.theorem_epsilon
     ]
-    stated = [balle2020.corollary_3_3(n=n, m=m, eps0=eps0, beta=delta, delta=delta) for eps0 in within.eps0]
+    stated = [
+        balle2020.corollary_3_3(n=n, slots=m, eps0=eps0, beta=delta, delta=delta) for eps0 in within.eps0
+    ]
     ratio = np.array(composed) / np.array(stated)
     ours = (
         f"{rounding.shown(ratio.min(), 'lower', places=2)} to "

@@ -162,7 +162,9 @@ def claims() -> list[Claim]:
     """Return all claims: paper by paper, and by number."""
 
     def place(entry: Claim) -> tuple[int, int, str]:
-        number, part = re.fullmatch(r"[A-Z](\d+)([a-z]?)", entry.id).groups()
+        found = re.fullmatch(r"[A-Z](\d+)([a-z]?)", entry.id)
+        assert found is not None  # as of every claim that was entered
+        number, part = found.groups()
         paper = PAPERS.index(entry.paper) if entry.paper in PAPERS else len(PAPERS)
         return paper, int(number), part
 

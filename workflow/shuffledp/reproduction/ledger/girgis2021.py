@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from shuffledp import rounding
-from shuffledp.reproduction.ledger.claims import ALMOST, CurveKey, Decision, agrees, at, claim
+from shuffledp.reproduction.ledger.claims import ALMOST, CurveKey, Decision, Verdict, agrees, at, claim
 
 Tables = Mapping[str, pd.DataFrame]
 _PAPER = "girgis2021"
@@ -72,7 +72,7 @@ def _g2(tables: Tables) -> Decision:
         f"with the second-order term of wang2019's Theorem 9 at its larger form; with the theorem's "
         f"minimum the ratio is {tight:.2f}x, so the baseline is as good as Theorem 1"
     )
-    verdict = "reproduced under a stated reading" if agrees(loose, 2.5) else "not reproduced"
+    verdict: Verdict = "reproduced under a stated reading" if agrees(loose, 2.5) else "not reproduced"
     return Decision(f"{loose:.2f}x", verdict, reason)
 
 
@@ -102,7 +102,7 @@ def _g3(tables: Tables) -> Decision:
         f"with T eps (e^eps - 1) as linear term, as in advanced composition; with Theorem 3.4 of "
         f"kairouz2015, which the paper cites, the ratio is {kairouz:.1f}x"
     )
-    verdict = "reproduced under a stated reading" if agrees(advanced, 17) else "not reproduced"
+    verdict: Verdict = "reproduced under a stated reading" if agrees(advanced, 17) else "not reproduced"
     return Decision(f"{advanced:.1f}x", verdict, reason)
 
 

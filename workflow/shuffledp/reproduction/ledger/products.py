@@ -30,7 +30,8 @@ class Source(NamedTuple):
 def sources(settings: Settings) -> dict[ledger.Key, Source]:
     """Return where the claims' curves and runs are, of those that are made or will be."""
     made: dict[str, dict[str, Any]] = {
-        f"{one.stem(settings.results)}.csv": {} for one in (*settings.curves, *settings.simulations)
+        f"{one.stem(settings.results)}.csv": {}  # type: ignore[attr-defined]
+        for one in (*settings.curves, *settings.simulations)
     }
     for quantities in settings.of("quantities"):
         made |= {f"{curve.stem(settings.results)}.csv": {} for curve in quantities.curves}

@@ -125,7 +125,7 @@ def _with_fixed_delta(table: pd.DataFrame, shuffle_delta: float, composition: st
     sampled = subsample(eps=alone, delta=shuffle_delta, gamma=k / n)
     epsilon = _COMPOSITIONS[composition](
         eps=sampled.eps,
-        delta=sampled.delta,
+        delta=sampled.delta,  # type: ignore[arg-type]
         rounds=table["round"].to_numpy(),
         total_delta=float(table.delta.iloc[0]),
     )

@@ -89,7 +89,7 @@ def render(
     )
     page = environment.from_string(Path(template).read_text(encoding="utf-8"))
     linked = [_linked(row, figures) for row in ledger]
-    named = {one.anchor: [row["id"] for row, found in linked if one in found] for one in figures}
+    named = {one.anchor: [str(row["id"]) for row, found in linked if one in found] for one in figures}
     numbers = Counter(row["verdict"] for row in ledger)
     return page.render(
         counts=[
