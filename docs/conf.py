@@ -32,6 +32,8 @@ html_title = f"shuffledp {release}"
 html_show_sourcelink = False
 html_copy_source = False
 
+# Options of commands keep their two hyphens.
+smartquotes_action = "qe"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # The notebook is committed with its outputs, which the tests compare with those of a fresh run.

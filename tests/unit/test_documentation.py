@@ -149,6 +149,12 @@ def test_site_lists_every_accountant(site):
         assert (f">{name}<" in page) == (not entry.variant_of), name
 
 
+def test_site_keeps_the_hyphens_of_options(site):
+    page = (site / "reference/command_line.html").read_text(encoding="utf-8")
+    assert "With --rounds the largest EPS0" in page
+    assert not re.findall("\N{EN DASH}[a-z]", page)
+
+
 def test_site_leads_to_other_documentation(site):
     page = (site / "reference/python.html").read_text(encoding="utf-8")
     assert "library/exceptions.html#ValueError" in page
