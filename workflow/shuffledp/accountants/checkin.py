@@ -42,7 +42,7 @@ _ORDERS = 1 + np.geomspace(1e-4, 1e4, 1601)  # of the Renyi DP of pure DP, known
     theorem="Theorem 1 of girgis2021, mixed over check-ins; Lemma 1",
     kind="upper",
     label="check-in, Renyi",
-    needs=("eps0-LDP", "discrete"),
+    needs=("eps0-LDP",),
     note="The mixture that Theorem 2 of liew2022 bounds, evaluated, with the sampling rate k/n of k reports.",
 )
 def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -56,7 +56,7 @@ def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
     theorem="Theorem 2 (equation 18) as printed; Lemma 1 of girgis2021",
     kind="estimate",
     label="check-in, Renyi, as printed",
-    needs=("eps0-LDP", "discrete"),
+    needs=("eps0-LDP",),
     note="Keeps the sampling rate fixed whatever the number of reports, for which the proof has no ground.",
 )
 def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:

@@ -14,7 +14,7 @@ from shuffledp.rdp.girgis2021 import girgis2021_lower, girgis2021_upper
     theorem="Theorem 1, Lemma 1",
     kind="upper",
     label="Theorem 1, upper bound",
-    needs=("eps0-LDP", "discrete"),
+    needs=("eps0-LDP",),
     note="Renyi DP of the subsampled shuffle, composed over rounds.",
 )
 def _upper(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

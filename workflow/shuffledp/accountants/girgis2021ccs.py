@@ -25,7 +25,7 @@ def _columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, loos
     theorem="Theorem 9 of wang2019",
     kind="upper",
     label="girgis2021ccs + wang2019",
-    needs=("eps0-LDP", "discrete"),
+    needs=("eps0-LDP",),
     note="The theorem as stated, with its minimum over the two forms of the second-order term.",
 )
 def _tight(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -38,7 +38,7 @@ def _tight(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> 
     theorem="Theorem 9 of wang2019, second-order term at its larger form",
     kind="upper",
     label="girgis2021ccs + wang2019, larger form",
-    needs=("eps0-LDP", "discrete"),
+    needs=("eps0-LDP",),
     note="The form that reproduces the black curves of girgis2021.",
 )
 def _loose(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

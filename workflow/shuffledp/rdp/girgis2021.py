@@ -1,7 +1,8 @@
 """Renyi DP of the subsampled shuffle: Theorems 1, 2, 4, 5 and 6 and Lemma 2 of girgis2021.
 
-Setting: k of n clients are drawn without replacement, each applies a discrete eps0-LDP randomiser, the
-reports are shuffled. Neighbouring data sets differ in the record of one client. gamma = k / n.
+Setting: k of n clients are drawn without replacement, each applies an eps0-LDP randomiser, the
+reports are shuffled. The theorems are stated for discrete ones; docs/theory/continuous_randomisers.md has the
+step to all others. Neighbouring data sets differ in the record of one client. gamma = k / n.
 
 The authors' public code differs from the theorems: it drops the floor in kbar and subtracts the linear
 term of Upsilon once instead of order times. Implemented here is what the theorems say.
