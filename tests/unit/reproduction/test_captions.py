@@ -176,10 +176,6 @@ def test_gallery_is_a_page_with_every_figure(root, shipped):
     assert titles == ["Figures", *(f"{figure.paper}, {figure.name}" for figure in drawn)]
 
 
-def test_caption_of_the_claims_is_a_page(root):
-    assert document_of((root / "workflow/report/claims.rst").read_text(encoding="utf-8")).astext()
-
-
 # What the captions say in words of the curves, checked on the curves
 
 

@@ -429,6 +429,18 @@ def test_papers_come_in_order_with_their_claims_by_number():
     assert {entry.rule for entry in CLAIMS.values()} == set(claims_module.RULES)
 
 
+def test_captions_and_readme_name_claims_that_there_are(root):
+    pages = [root / "README.md", *(root / "config/captions").glob("*.yaml")]
+    named = {
+        id
+        for page_of in pages
+        for words in re.findall(r"[Cc]laims? ([A-Z]\d+[^).;:]*)", page_of.read_text(encoding="utf-8"))
+        for id in re.findall(r"\b[GKBL]\d+[a-d]?\b", words)
+    }
+    assert len(named) > 12
+    assert named <= set(CLAIMS)
+
+
 def test_each_row_tells_setting_and_figure(curve):
     table = ledger.evaluate(curve)
     rows = table.set_index("id")

@@ -68,7 +68,6 @@ _SETTING = (
     *("data", "model", "randomizer", "clip", "n", "k", "rate", "slots", "participation", "categories"),
     *("sigma", "noise_multiplier", "eps0", "delta0", "rounds", "delta"),
 )
-_LISTED = 4  # more values than these are told by their ends
 _SYMBOLS = {"rate": "gamma", "participation": "p0", "slots": "m", "rounds": "T"}
 
 
@@ -172,7 +171,8 @@ def claims() -> list[Claim]:
 
 
 def _setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) -> str:
-    """What the tables' columns say of the setting: one value each, several, or from where to where."""
+    """What the tables' columns say of the setting: one value each, those of several curves, or along which a
+    curve runs, from where to where."""
     parts = []
     for name in _SETTING:
         values = [table[name] for table in tables.values() if name in table]
@@ -184,7 +184,7 @@ def _setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) 
         if not found or (name == "delta" and len(found) > 1):  # it is what is computed, or the axis
             continue
         written = [value if isinstance(value, str) else number(value) for value in found]
-        if len(written) > _LISTED and not isinstance(found[0], str):
+        if name not in point and any(each.nunique() > 1 for each in values):
             written = [f"{written[0]} to {written[-1]}"]
         parts.append(f"{_SYMBOLS.get(name, name)}={' or '.join(written)}")
     return ", ".join(parts)

@@ -10,20 +10,8 @@ import pandas as pd
 
 from shuffledp.reproduction.ledger.claims import RULES, Verdict
 
-# Columns of a table of claims, and what stands above them.
-HEADINGS = {
-    "id": "",
-    "paper": "paper",
-    "figure": "figure",
-    "statement": "claim",
-    "setting": "setting",
-    "stated": "stated",
-    "ours": "ours",
-    "verdict": "verdict",
-    "rule": "rule",
-    "reason": "why",
-}
-_BRIEF = ("statement", "stated", "ours", "verdict")
+# Columns of a paper's table, and what stands above them.
+_BRIEF = {"statement": "claim", "stated": "stated", "ours": "ours", "verdict": "verdict"}
 _ABOUT = (
     "What the papers state in numbers or as an order, what comes out here, and why they differ where they "
     "do. The page is made from `results/claims.csv`, which is computed from the cached curves and the "
@@ -69,7 +57,7 @@ def render(ledger: pd.DataFrame, figures: Mapping[str, str]) -> str:
         lines += ["", f"## {paper}", ""]
         mine = [row for row in rows if row["paper"] == paper]
         brief = [[f"[{row['id']}](#{row['id'].lower()})", *(row[name] for name in _BRIEF)] for row in mine]
-        lines += _table(["", *(HEADINGS[name] for name in _BRIEF)], brief)
+        lines += _table(["", *_BRIEF.values()], brief)
         for row in mine:
             lines += ["", *_in_full(row, figures)]
     lines += ["", "## Rules", "", "By these the claims are decided; each row names its own.", ""]
