@@ -11,7 +11,6 @@ from dp_accounting import dp_event
 from dp_accounting.pld import pld_privacy_accountant, privacy_loss_distribution
 
 from shuffledp import accountants
-from shuffledp.interop.composition import _on_step
 from shuffledp.interop.dp_accounting import (
     ShuffledCheckInDpEvent,
     ShuffledDpEvent,
@@ -19,6 +18,7 @@ from shuffledp.interop.dp_accounting import (
     to_privacy_loss_distribution,
 )
 from shuffledp.pld import Lattice
+from shuffledp.pld.common_lattice import _on_step
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from shuffledp.profiles.joint_clones import joint_clones
 
