@@ -12,3 +12,7 @@ except ValueError as error:
 
 
 include: "workflow/Snakefile"
+
+
+# Snakemake lets no included file choose what is made by default.
+workflow.default_target = "all"
