@@ -112,6 +112,8 @@ class Variable:
         unit: of its values; "" for a number without one.
         limit: how far it is accounted for; None where its range is all of it.
         hint: what messages add to the range.
+        rises: whether epsilon rises in it, or falls, all others being fixed; None where a budget does not ask
+            for it.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Variable:
     unit: str = ""
     limit: Limit | None = None
     hint: str = ""
+    rises: bool | None = None
 
     @property
     def whole(self) -> bool:
@@ -161,23 +164,24 @@ class Variable:
 # What sets systems, in the order in which help and tables have it.
 OF_SYSTEMS = (
     Variable("n", "--clients", "N", "n", "clients",
-             "Number of clients", counts(1), limit=_EXACT),
+             "Number of clients", counts(1), limit=_EXACT, rises=False),
     Variable("k", "--per-round", "K", "k", "clients per round",
-             "Clients drawn afresh for each round, at most n", counts(1), limit=_EXACT),
+             "Clients drawn afresh for each round, at most n", counts(1), limit=_EXACT, rises=True),
     Variable("eps0", "--eps0", "EPS0", r"\epsilon_0", "local privacy",
-             "Local privacy parameter of the randomiser", NON_NEGATIVE, "nats", _HIDING),
+             "Local privacy parameter of the randomiser", NON_NEGATIVE, "nats", _HIDING, rises=True),
     Variable("categories", "--categories", "C", "", "categories",
              "Categories of a record, as of k-ary randomised response", counts(2), limit=_EXACT),
     Variable("gamma", "--gamma", "GAMMA", r"\gamma", "probability of a uniform answer",
              "Probability that a k-ary randomised response is drawn uniformly", INSIDE),
     Variable("rate", "--rate", "RATE", r"\gamma", "check-in rate",
-             "Probability that a client checks in to a round, on its own", INSIDE),
+             "Probability that a client checks in to a round, on its own", INSIDE, rises=True),
     Variable("slots", "--slots", "M", "m", "slots",
              "Slots of a window, of which a client picks one", counts(1), limit=_EXACT),
     Variable("participation", "--participation", "P", "p_0", "participation",
              "Probability that a client takes part in a window at all", PROBABILITY),
     Variable("sigma", "--sigma", "SIGMA", r"\sigma", "noise",
-             "Deviation of the Gaussian noise over the records' largest distance", POSITIVE, limit=_SQUARES),
+             "Deviation of the Gaussian noise over the records' largest distance", POSITIVE, limit=_SQUARES,
+             rises=False),
     Variable("delta0", "--delta0", "DELTA0", r"\delta_0", "failure probability",
              "Probability with which a local randomiser may fail its eps0", BELOW_ONE),
     Variable("share", "--share", "F", "F", "share of the blanket",
@@ -200,9 +204,9 @@ OF_RANDOMIZERS = (
 # What every question has, whatever is asked about.
 OF_QUESTIONS = (
     Variable("rounds", "--rounds", "T", "T", "rounds",
-             "Number of rounds", counts(0), limit=_EXACT),
+             "Number of rounds", counts(0), limit=_EXACT, rises=True),
     Variable("delta", "--delta", "DELTA", r"\delta", "",
-             "Target delta", BELOW_ONE, hint="; 0 asks for pure DP"),
+             "Target delta", BELOW_ONE, hint="; 0 asks for pure DP", rises=False),
     Variable("epsilon", "--eps", "EPS", r"\epsilon", "central privacy",
              "Epsilon at which delta is asked for", NON_NEGATIVE, "nats"),
 )

@@ -9,6 +9,7 @@ import pytest
 
 from shuffledp import accountants
 from shuffledp.accountants import calibration, registry
+from shuffledp.variables import VARIABLES
 
 UPPER, LOWER = accountants.names("upper"), accountants.names("lower")
 SYSTEM = {"n": 1e4, "k": 100}
@@ -432,3 +433,79 @@ def test_total_variation_sets_a_least_eps0(known):
         calibration.largest_eps0(name, **given, target_eps=1e-9)
     assert f"{least:.7g}" in str(told.value)
     assert "eps0=0.1" not in str(told.value)
+
+
+# --- any variable
+
+MAIN = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
+CHECK_IN = {"n": 60, "rate": 0.5, "eps0": 1.0, "rounds": 20, "delta": 1e-6}
+NOISE = {"n": 50, "sigma": 20.0, "rounds": 20, "delta": 1e-6}
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "unknown", "target"),
+    [
+        *(("clones-joint-pld", MAIN, unknown, 0.4) for unknown in ("n", "eps0", "rounds", "delta")),
+        ("girgis2021-upper", MAIN, "k", 3.0),
+        ("liew2022-upper", CHECK_IN, "rate", 2.0),
+        ("gaussian-unshuffled", NOISE, "sigma", 0.7),
+    ],
+)
+def test_any_variable_is_found_and_its_neighbour_is_too_much(name, setting, unknown, target):
+    given = {key: value for key, value in setting.items() if key != unknown}
+    found = calibration.solve(name, unknown=unknown, target_eps=target, **given)
+    assert accountants.epsilon(name, **given, **{unknown: found}) <= target
+    if VARIABLES[unknown].whole:
+        assert isinstance(found, int)
+        step = 1
+    else:
+        step = 10.0 ** (math.floor(math.log10(found)) - 6)
+        assert found == float(f"{found:.6e}")
+    beyond = found + step if VARIABLES[unknown].rises else found - step
+    assert accountants.epsilon(name, **given, **{unknown: beyond}) > target
+
+
+def test_ends_of_a_range_are_answers():
+    assert (
+        calibration.solve("girgis2021-upper", unknown="k", target_eps=1e4, n=50, eps0=1, rounds=1, delta=0)
+        == 50
+    )
+    assert (
+        calibration.solve("girgis2021-upper", unknown="n", target_eps=1e4, k=50, eps0=1, rounds=1, delta=0)
+        == 50
+    )
+    assert (
+        calibration.solve("liew2022-upper", unknown="rate", target_eps=1e4, n=50, eps0=1, rounds=1, delta=0)
+        == 0.9999999
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "message"),
+    [
+        (
+            "clones-joint-pld",
+            {"unknown": "k", "target_eps": 1e-9, "n": 50, "eps0": 1, "rounds": 1, "delta": 0},
+            "target_eps=1e-09 is too small: for k from 1 to 50 epsilon goes from 0.03",
+        ),
+        (
+            "gaussian-unshuffled",
+            {"unknown": "n", "target_eps": 0.1, "sigma": 1, "rounds": 3, "delta": 1e-6},
+            "for n from 1 to 1e+15 epsilon goes from 9.25",
+        ),
+        (
+            "krr-weak",
+            {"unknown": "gamma", "target_eps": 1, "n": 5, "categories": 3, "rounds": 1, "delta": 1e-6},
+            "unknown must be one of n, rounds, delta for shuffle with krr, got 'gamma'",
+        ),
+        (
+            "gaussian-unshuffled",
+            {"unknown": "delta", "target_eps": 1e-3, "n": 5, "sigma": 1e-3, "rounds": 1},
+            "no delta below 1 keeps it",
+        ),
+    ],
+)
+def test_what_cannot_be_found_is_told_with_what_there_is(name, asked, message):
+    with pytest.raises(ValueError, match=r"target_eps|unknown") as caught:
+        calibration.solve(name, **asked)
+    assert message in str(caught.value)

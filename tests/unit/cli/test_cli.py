@@ -296,8 +296,12 @@ def test_calibrate_as_json(given, value, unknown):
             {"--accountant": "rr2-lower"},
             "accountant must be an upper bound to keep a budget, got 'rr2-lower'",
         ),
-        ({"--rounds": None}, "give one of --rounds (to find eps0) and --eps0 (to find rounds), got neither"),
-        ({"--eps0": "1"}, "give one of --rounds (to find eps0) and --eps0 (to find rounds), got both"),
+        (
+            {"--rounds": None},
+            "leave out one of --clients, --per-round, --eps0, --rounds, --delta, which is found; left out "
+            "are --eps0 and --rounds",
+        ),
+        ({"--eps0": "1"}, "--rounds, --delta, which is found; got all"),
         ({"--rounds": "0"}, "--rounds must be a whole number >= 1 (1e6 will do), got '0'"),
         ({"--target-eps": "0"}, "--target-eps must be a finite number > 0, got '0'"),
         (
@@ -807,7 +811,7 @@ def test_other_systems_are_calibrated(given, unknown, clients):
     assert found["setting"] == setting
     epsilon = accountants.epsilon("liew2022-upper", **setting, **{unknown: found[unknown]})
     assert epsilon == found["epsilon"] <= 0.5
-    assert "--rate is needed" in refusal(
+    assert "--rate" in refusal(
         "calibrate", *words({option: value for option, value in options.items() if option != "--rate"})
     )
 
@@ -819,9 +823,8 @@ def test_rounds_are_found_where_no_eps0_sets_what_is_sent():
     setting = {"n": 1000, "sigma": 20, "delta": 1e-5}
     assert accountants.epsilon("gaussian-unshuffled", **setting, rounds=rounds) <= 1
     assert accountants.epsilon("gaussian-unshuffled", **setting, rounds=rounds + 1) > 1
-    assert (
-        "leave out --rounds, which are found: shuffle with gaussian is set by --clients, --sigma"
-        in refusal(*command, "--rounds", "5")
+    assert "leave out one of --clients, --sigma, --rounds, --delta, which is found; got all" in refusal(
+        *command, "--rounds", "5"
     )
     assert "--eps0 has no meaning" in refusal(*command, "--eps0", "5")
 
@@ -1103,3 +1106,46 @@ def test_what_is_wrong_about_a_randomiser_whose_delta_is_asked_for(options, mess
     assert message in refusal("delta", *words(asked), "--eps", "0.1")
     asked = {option: value for option, value in {**ROUNDS_OF, **options}.items() if option != "--rounds"}
     assert message in refusal("calibrate", *words(asked), "--target-eps", "0.1")
+
+
+# --- figures of one variable
+
+QUICK_ROUNDS = {**SYSTEM, "--eps0": "1", "--delta": "1e-6", "--accountant": "unshuffled-strong"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("epsilon", *words({**QUICK_ROUNDS, "--rounds": "1..1000"})),
+        ("epsilon", *words({**KRR, "--rounds": "1..3", "--delta": "1e-6"}), *OF_KRR),
+        ("delta", *words({**QUICK_ROUNDS, "--rounds": "50", "--eps": "0.1..0.3"}))[:-2],
+        ("calibrate", *words({**QUICK_ROUNDS, "--rounds": "1..100", "--target-eps": "1"})),
+    ],
+    ids=("epsilon", "krr", "delta", "calibrate"),
+)
+def test_figures_are_drawn_against_one_variable(command, tmp_path):
+    options = list(command)
+    if options[0] == "delta":
+        del options[options.index("--delta") : options.index("--delta") + 2]
+        options += ["--eps", "0.1..0.3"] if "--eps" not in options else []
+    if options[0] == "calibrate":
+        del options[options.index("--eps0") : options.index("--eps0") + 2]
+    path = tmp_path / "figure.svg"
+    text = shown(*options, "--plot", str(path))
+    assert text.startswith(f"{path}: ")
+    assert "<svg" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"--rounds": "1..9"}, "--rounds must be one number, or --plot FILE be given"),
+        ({"--rounds": "9..1", "--plot": "a.png"}, "--rounds must rise from its first end to its second"),
+        ({"--plot": "a.png"}, "--plot needs one variable as a..b, such as --rounds 1..1000, got none"),
+        ({"--rounds": "1..9", "--eps0": "1..2", "--plot": "a.png"}, "got --eps0, --rounds"),
+        ({"--rounds": "1..9", "--plot": "a.gif"}, "--plot must end in .pdf, .png, .svg, got 'a.gif'"),
+        ({"--rounds": "1..x", "--plot": "a.png"}, "--rounds must be a whole number >= 0"),
+    ],
+)
+def test_what_cannot_be_drawn(options, message):
+    assert message in refusal("epsilon", *words({**EPSILON, **options}))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from shuffledp import checks, rounding
 from shuffledp.accountants import blankets, named, registry
@@ -19,6 +19,7 @@ from shuffledp.accountants.inversion import (
     DIGITS,
     SMALLEST_EXPONENT,
     UNIT,
+    Height,
     decimal,
     delta_of,
     height_above,
@@ -128,6 +129,151 @@ def _target(value: float) -> float:
     if target == 0:
         raise ValueError(f"target_eps must be a finite number > 0, got {value!r}: no budget keeps eps0 = 0")
     return target
+
+
+def solve(
+    accountant: str | None = None,
+    *,
+    unknown: str,
+    target_eps: float,
+    randomizer: str | None = None,
+    **setting: Any,
+) -> float:
+    """Return the value of one variable that makes the most of a budget: the largest, or the least.
+
+    Args:
+        accountant: the registered name of an upper bound.
+        unknown: the variable that is looked for: one in which epsilon rises (k, eps0, rate, rounds), of which
+            the largest value is found; or falls (n, sigma, delta), of which the least is.
+        target_eps: the budget, > 0.
+        randomizer: as for ``delta_at``.
+        setting: the other variables of the accountant's system, and of rounds and delta those that are known.
+
+    Returns:
+        A whole number, or one of ``DIGITS`` significant digits: the accountant's epsilon there does not
+        exceed ``target_eps``, and at the next such number towards a larger epsilon it does, unless the
+        variable's range ends there.
+
+    Raises:
+        ValueError: as for ``largest_eps0``; or no value stays within the budget: the message has the range of
+            epsilon that there is.
+    """
+    if unknown in ("eps0", "rounds", "delta"):
+        return _solve_question(accountant, randomizer, unknown, target_eps, setting)
+    target = _target(target_eps)
+    entry, setting = _upper(accountant, randomizer, setting)
+    asked = [name for name in entry.system.variables if VARIABLES[name].rises is not None]
+    if unknown not in asked:
+        raise ValueError(
+            f"unknown must be one of {', '.join([*asked, 'rounds', 'delta'])} for {entry.system}, got "
+            f"{unknown!r}"
+        )
+    domain = _domain(unknown, setting)
+
+    @functools.cache
+    def epsilon(place: int) -> float:
+        return float(entry.epsilon(**setting, **{unknown: domain.value(place)}))
+
+    def height(place: int) -> float:
+        return height_above(epsilon(place), target)
+
+    rises = VARIABLES[unknown].rises
+    found = _nearest(height, domain.start, *(domain.walks() if rises else domain.walks()[::-1]))
+    if found is not None:
+        return domain.value(found)
+    ends = (domain.least, domain.most)
+    costs = sorted(map(epsilon, ends))
+    raise ValueError(
+        f"target_eps={target:g} is too small: for {unknown} from {domain.value(ends[0]):.7g} to "
+        f"{domain.value(ends[1]):.7g} epsilon goes from {rounding.shown(costs[0], 'lower')} to "
+        f"{rounding.shown(costs[1], 'upper')} by {entry.name}; raise target_eps or change another variable"
+    )
+
+
+def _solve_question(
+    accountant: str | None, randomizer: str | None, unknown: str, target_eps: float, setting: dict[str, Any]
+) -> float:
+    by_name: dict[str, Any] = {"accountant": accountant, "randomizer": randomizer}
+    if unknown == "eps0":
+        return largest_eps0(**by_name, target_eps=target_eps, **setting)
+    if unknown == "rounds":
+        return most_rounds(**by_name, target_eps=target_eps, **setting)
+    target = _target(target_eps)
+    entry, _ = _upper(accountant, randomizer, setting)
+    found = delta_at(**by_name, eps=target, **setting)
+    if found == 1:
+        raise ValueError(
+            f"target_eps={target:g} is too small: no delta below 1 keeps it by {entry.name}; raise target_eps"
+        )
+    return found
+
+
+class _Domain(NamedTuple):
+    """The values of a variable by their places in order: whole numbers, or decimals of ``DIGITS`` digits.
+
+    Attributes:
+        least: first place.
+        most: last place.
+        start: where a search begins.
+        whole: whether places are the values.
+    """
+
+    least: int
+    most: int
+    start: int
+    whole: bool
+
+    def value(self, place: int) -> float:
+        """The value at a place."""
+        if self.whole:
+            return place
+        exponent, mantissa = divmod(place, 9 * UNIT)
+        return decimal(mantissa + UNIT, exponent + 1 - DIGITS)
+
+    def walks(self) -> tuple[Iterator[int], Iterator[int]]:
+        """Places from the start to the end and to the beginning, in decades."""
+        return self._walk(self.most), self._walk(self.least)
+
+    def _walk(self, end: int) -> Iterator[int]:
+        place = self.start
+        while place != end:
+            if self.whole:
+                place = min(10 * place, end) if end > place else max(place // 10, end)
+            else:
+                place = min(place + 9 * UNIT, end) if end > place else max(place - 9 * UNIT, end)
+            yield place
+
+
+def _domain(name: str, setting: Mapping[str, Any]) -> _Domain:
+    """Return the values that a variable may take beside the others."""
+    variable = VARIABLES[name]
+    if variable.whole:
+        least, most = int(variable.range.least), int(variable.most)
+        if name == "n" and "k" in setting:
+            least = checks.count("k", setting["k"])
+        if name == "k" and "n" in setting:
+            most = checks.count("n", setting["n"])
+        return _Domain(least, most, least, whole=True)
+    smallest = max(variable.limit.least if variable.limit else 0.0, decimal(1, SMALLEST_EXPONENT))
+    ends = [round(math.log10(end)) * 9 * UNIT for end in (smallest, variable.most)]
+    # ends of a range that are left out
+    return _Domain(ends[0], ends[1] - variable.range.without_most, min(0, ends[1] - 9 * UNIT), whole=False)
+
+
+def _nearest(height: Height, start: int, dearer: Iterator[int], cheaper: Iterator[int]) -> int | None:
+    """Return the last place within the target, towards dearer ones; None if there is none."""
+    before = start
+    if height(start) <= 0:
+        for place in dearer:
+            if height(place) > 0:
+                return neighbours(height, before, place)[0]
+            before = place
+        return before
+    for place in cheaper:
+        if height(place) <= 0:
+            return neighbours(height, place, before)[0]
+        before = place
+    return None
 
 
 def largest_eps0(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shuffledp.cli import options, printing
+from shuffledp.cli import drawing, options, printing
 from shuffledp.cli.errors import with_options
 from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, POSITIVE, VARIABLES, counts
 
@@ -27,13 +27,14 @@ _ONE = "One of those that `shuffledp accountants` lists (default: the tightest u
 
 
 @click.command(epilog=_UNUSUAL_ROUNDS)
-@options.of_variables("rounds", "delta", of_randomizers=True)
+@options.of_variables("rounds", "delta", of_randomizers=True, plot=True)
 @options.of_system("This one only (default: all).")
 def epsilon(
     given: dict[str, Any],
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
+    drawn: options.Drawn | None,
 ) -> None:
     """Print epsilon by every accountant.
 
@@ -42,6 +43,9 @@ def epsilon(
     shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
     accounting only and take no part in the interval. With --randomizer, the interval of that randomiser.
     """
+    if drawn is not None:
+        _draw_epsilon(drawn, randomizer, given, chosen)
+        return
     if randomizer is not None:
         _of_randomizer(randomizer, given, chosen, as_json=as_json)
         return
@@ -101,13 +105,14 @@ def epsilon(
 
 
 @click.command(epilog=_UNUSUAL_ROUNDS)
-@options.of_variables("rounds", "epsilon", of_randomizers=True)
+@options.of_variables("rounds", "epsilon", of_randomizers=True, plot=True)
 @options.of_system(_ONE)
 def delta(
     given: dict[str, Any],
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
+    drawn: options.Drawn | None,
 ) -> None:
     """Print delta at a given epsilon.
 
@@ -115,6 +120,9 @@ def delta(
     on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
     bound is rounded down. With --randomizer, the upper bound of that randomiser.
     """
+    if drawn is not None:
+        _draw_delta(drawn, randomizer, given, chosen)
+        return
     asked = given.pop("epsilon")
     entry, setting, by_name = _entry(randomizer, given, chosen)
     from shuffledp import rounding
@@ -145,11 +153,10 @@ def delta(
     help="The budget: epsilon must not exceed it.",
 )
 @options.of_variables(
-    "delta",
-    besides=("rounds",),
+    besides=("rounds", "delta"),
     of_randomizers=True,
     ranges={"rounds": counts(1)},
-    words={"rounds": "Given: find the largest EPS0.", "eps0": "Given: find the largest T."},
+    plot=True,
 )
 @options.of_system(_ONE)
 def calibrate(
@@ -158,44 +165,36 @@ def calibrate(
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
+    drawn: options.Drawn | None,
 ) -> None:
-    """Print the largest EPS0, or T, within a budget.
+    """Print what keeps a budget.
 
-    With --rounds the largest EPS0, rounded down to seven digits; with --eps0 the largest whole T. Epsilon
-    recomputed from the printed number does not exceed the budget. The accountant must be an upper bound.
-    Where what is sent is not set by EPS0, as with --sigma, give neither of the two, and T is found.
-    With --randomizer, the upper bound of that randomiser.
+    It is the value of the one variable that is left out: the largest EPS0, T (--rounds), K (--per-round) or
+    RATE whose epsilon does not exceed the budget, or the least N (--clients), SIGMA or DELTA. Whole numbers
+    are printed whole, others to seven digits, rounded so that epsilon recomputed from what is printed stays
+    within the budget. The accountant must be an upper bound. With --randomizer, the upper bound of that
+    randomiser.
     """
-    unknown = "eps0" if "rounds" in given else "rounds"
-    if randomizer is None:
-        system = _system(chosen, given)
-    else:
-        system = _entry(randomizer, given, chosen, but=unknown)[0].system
-    if "eps0" not in system.variables and "rounds" in given:
-        raise ValueError(
-            f"leave out --rounds, which are found: {system} is set by {_names(system)}, not by --eps0"
-        )
-    if "eps0" in system.variables and ("rounds" in given) == ("eps0" in given):
-        found = "both" if "rounds" in given else "neither"
-        raise ValueError(f"give one of --rounds (to find eps0) and --eps0 (to find rounds), got {found}")
+    if drawn is not None:
+        _draw_answers(drawn, target_eps, randomizer, given, chosen)
+        return
+    unknown = _left_out(randomizer, given, chosen)
     entry, setting, by_name = _entry(randomizer, given, chosen, but=unknown)
     from shuffledp import rounding
     from shuffledp.accountants import calibration
 
-    find: Callable[..., float] = {"eps0": calibration.largest_eps0, "rounds": calibration.most_rounds}[
-        unknown
-    ]
-    answer = find(**by_name, target_eps=target_eps, **given)
+    answer = calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **given)
     recomputed = float(entry.epsilon(**setting, **{unknown: answer}))
-    printing.warn_of_little(setting, recomputed)
+    printing.warn_of_little({**setting, unknown: answer}, recomputed)
     if as_json:
         result = {"target_eps": target_eps, unknown: answer, "epsilon": recomputed}
         whole = {**given, **_named(randomizer)}
         printing.as_json({"setting": whole, "accountant": printing.described(entry), **result})
         return
     click.echo(_in_words(given, randomizer))
-    shown = printing.digits(answer) if unknown == "eps0" else str(answer)
-    click.echo(f"{unknown} <= {shown} keeps epsilon <= {target_eps:.15g} by {printing.source(entry)}")
+    shown = str(answer) if VARIABLES[unknown].whole else printing.digits(answer)
+    sign = "<=" if VARIABLES[unknown].rises else ">="
+    click.echo(f"{unknown} {sign} {shown} keeps epsilon <= {target_eps:.15g} by {printing.source(entry)}")
     click.echo(f"epsilon there: {rounding.shown(recomputed, entry.kind)}")
 
 
@@ -220,6 +219,103 @@ def list_accountants(as_json: bool) -> None:
 
 
 COMMANDS = (epsilon, delta, calibrate, list_accountants)
+
+
+def _left_out(randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]) -> str:
+    """Return the one variable that is not given, which is looked for.
+
+    Raises:
+        ValueError: more or fewer are left out, or one that is never looked for.
+    """
+    if randomizer is None:
+        system = _system(chosen, given)
+    else:
+        from shuffledp.accountants import calibration
+
+        _leave_out(chosen)
+        system = calibration.of_randomizer(randomizer, given)[0].system
+    asked = [name for name in (*system.variables, "rounds", "delta") if VARIABLES[name].rises is not None]
+    missing = [name for name in asked if name not in given]
+    # one that never is looked for, and one that is of another system, are told of first
+    if randomizer is None:
+        _of_system(system, {**dict.fromkeys(missing, 1.0), **given})
+    if len(missing) != 1:
+        listed = ", ".join(VARIABLES[name].option for name in asked)
+        told = " and ".join(VARIABLES[name].option for name in missing)
+        raise ValueError(
+            f"leave out one of {listed}, which is found; " + (f"left out are {told}" if told else "got all")
+        )
+    return missing[0]
+
+
+def _draw(drawn: options.Drawn, label: str, curves: Mapping[str, list[float]], *, tiny: bool = False) -> None:
+    """Draw curves against the variable that varies, and say so."""
+    low, high = drawn.span
+    drawing.draw(
+        drawn.path,
+        x=drawn.points(),
+        curves=curves,
+        labels=(VARIABLES[drawn.variable].label, label),
+        logarithmic=(low > 0 and high > 10 * low, tiny),
+    )
+    click.echo(f"{drawn.path}: {', '.join(curves)}, from {low:g} to {high:g}")
+
+
+def _draw_epsilon(
+    drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
+) -> None:
+    """Draw epsilon by the accountant that is meant, and the largest lower bound where none is named."""
+    points = drawn.points()
+    rows = [{**given, drawn.variable: point} for point in points]
+    entry, _, _ = _entry(randomizer, rows[0], chosen)
+    own = [_entry(randomizer, row, chosen)[1] for row in rows] if randomizer else rows
+    curves = {entry.name: [float(entry.epsilon(**row)) for row in own]}
+    if randomizer is None and chosen["--accountant"] is None:
+        from shuffledp import accountants
+
+        of = {"protocol": entry.protocol, "mechanism": entry.mechanism}
+        below = [accountants.get(name) for name in accountants.names("lower", **of)]
+        below = [one for one in below if one.scope == "epsilon"]
+        if below:
+            found = [accountants.attempts(below, **row)[0] for row in rows]
+            curves["largest lower bound"] = [
+                max((float(columns["epsilon"]) for _, columns in answers), default=0.0) for answers in found
+            ]
+    _draw(drawn, VARIABLES["epsilon"].label, curves)
+
+
+def _draw_delta(
+    drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
+) -> None:
+    """Draw delta by the accountant that is meant."""
+    found = []
+    for point in drawn.points():
+        row = {**given, drawn.variable: point}
+        asked = row.pop("epsilon")
+        entry, _, by_name = _entry(randomizer, row, chosen)
+        from shuffledp.accountants import calibration
+
+        found.append(calibration.delta_at(**by_name, eps=asked, **row))
+    _draw(drawn, VARIABLES["delta"].label, {entry.name: found}, tiny=True)
+
+
+def _draw_answers(
+    drawn: options.Drawn,
+    target_eps: float,
+    randomizer: str | None,
+    given: dict[str, Any],
+    chosen: Mapping[str, str | None],
+) -> None:
+    """Draw the variable that is left out."""
+    found = []
+    for point in drawn.points():
+        row = {**given, drawn.variable: point}
+        unknown = _left_out(randomizer, row, chosen)
+        entry, _, by_name = _entry(randomizer, row, chosen, but=unknown)
+        from shuffledp.accountants import calibration
+
+        found.append(float(calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **row)))
+    _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
 
 
 def _of_randomizer(

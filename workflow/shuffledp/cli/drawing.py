@@ -30,6 +30,7 @@ def draw(
     title: str = "",
     level: tuple[str, float] | None = None,
     marks: Sequence[float] = (),
+    logarithmic: tuple[bool, bool] = (False, False),
 ) -> None:
     """Draw curves over one variable into a file, whose kind is that of its suffix.
 
@@ -41,6 +42,7 @@ def draw(
         title: above the figure.
         level: a horizontal line, and what the legend says of it.
         marks: points at which there is a vertical line.
+        logarithmic: whether the axes are.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -56,7 +58,12 @@ def draw(
     for mark in marks:
         axes.axvline(mark, color="grey", linestyle=":", linewidth=1)
     axes.set(xlabel=labels[0], ylabel=labels[1], title=title)
-    axes.set_ylim(bottom=0)
+    if logarithmic[0]:
+        axes.set_xscale("log")
+    if logarithmic[1]:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
     axes.legend()
     with files.replacing(path) as temporary, rc_context({"svg.hashsalt": "shuffledp"}):
         figure.savefig(temporary, dpi=150)

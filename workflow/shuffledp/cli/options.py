@@ -8,13 +8,48 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
+from shuffledp.cli import drawing
 from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, VARIABLES, Limit, Range, Variable
 
 Command = Callable[..., None]
+_POINTS = 25  # of a figure
+
+
+class Span(NamedTuple):
+    """Two ends between which a variable varies in a figure."""
+
+    low: float
+    high: float
+
+
+class Drawn(NamedTuple):
+    """What a command is to draw.
+
+    Attributes:
+        path: into which file.
+        variable: against which variable.
+        span: from where to where.
+    """
+
+    path: str
+    variable: str
+    span: Span
+
+    def points(self) -> list[float]:
+        """Values from one end to the other, in equal ratios where they span more than a decade."""
+        import numpy as np
+
+        low, high = self.span
+        spaced = np.geomspace if low > 0 and high > 10 * low else np.linspace
+        found = spaced(low, high, _POINTS)
+        if VARIABLES[self.variable].whole:
+            return [int(point) for point in np.unique(np.rint(found)).tolist()]
+        found[[0, -1]] = low, high
+        return found.tolist()
 
 
 class Number(click.ParamType[float]):
@@ -35,7 +70,15 @@ class Number(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number that a text means; what is a number already stays one."""
-        return self.read(param.opts[0], value) if isinstance(value, str) and param else value
+        if not (isinstance(value, str) and param):
+            return value
+        option, ends = param.opts[0], value.split("..")
+        if len(ends) != 2:
+            return self.read(option, value)
+        span = Span(*(self.read(option, end) for end in ends))
+        if not span.low < span.high:
+            raise ValueError(f"{option} must rise from its first end to its second, got {value!r}")
+        return span
 
     def read(self, option: str, text: str) -> float:
         """Return the number that a text means.
@@ -86,6 +129,7 @@ def of_variables(
     of_randomizers: bool = False,
     ranges: Mapping[str, Range] | None = None,
     words: Mapping[str, str] | None = None,
+    plot: bool = False,
 ) -> Callable[[Command], Command]:
     """Give a command an option for each variable of the table; it takes what was given as ``given``.
 
@@ -95,6 +139,7 @@ def of_variables(
         of_randomizers: whether a randomiser may be named: its own variables and the option of its name.
         ranges: of variables that this command narrows.
         words: help of variables that mean more to this command than the table says.
+        plot: whether the command draws: it takes what and where as ``drawn``, None where it need not.
     """
     of_questions = [VARIABLES[name] for name in (*needed, *besides)]
     taken = [*of_questions, *OF_SYSTEMS, *(OF_RANDOMIZERS if of_randomizers else ())]
@@ -105,6 +150,12 @@ def of_variables(
             # in the order of the table, in which the setting is printed
             found = {name: options.pop(name) for name in VARIABLES if name in options}
             given = {name: value for name, value in found.items() if value is not None}
+            spans = {name: value for name, value in given.items() if isinstance(value, Span)}
+            given = {name: value for name, value in given.items() if name not in spans}
+            if plot:
+                options["drawn"] = _drawn(options.pop("plot"), spans)
+            elif spans:
+                raise ValueError(f"{VARIABLES[next(iter(spans))].option} must be one number here")
             if given.get("k", 0) > given.get("n", math.inf):
                 raise ValueError(
                     f"--per-round must be at most --clients: a round cannot draw {given['k']} of "
@@ -113,6 +164,8 @@ def of_variables(
             command(given=given, **options)
 
         decorated: Command = with_given
+        if plot:
+            decorated = _plot(decorated)
         if of_randomizers:
             decorated = _randomizer(decorated)
         for variable in reversed(taken):
@@ -127,6 +180,32 @@ def of_variables(
     return decorate
 
 
+def _drawn(path: str | None, spans: Mapping[str, Span]) -> Drawn | None:
+    """Return what is to be drawn.
+
+    Raises:
+        ValueError: a figure is asked for and not one variable varies, or the other way round, or it cannot be
+            drawn.
+    """
+    varying = ", ".join(VARIABLES[name].option for name in spans)
+    if path is None:
+        if spans:
+            raise ValueError(f"{varying} must be one number, or --plot FILE be given to draw from a to b")
+        return None
+    drawing.check(path)
+    if len(spans) != 1:
+        raise ValueError(
+            f"--plot needs one variable as a..b, such as --rounds 1..1000, got {varying or 'none'}"
+        )
+    ((name, span),) = spans.items()
+    return Drawn(path, name, span)
+
+
+_plot = click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw against the one variable that is given as a..b; the suffix is .pdf, .png or .svg.",
+)
 _randomizer = click.option(
     "--randomizer",
     metavar="NAME",

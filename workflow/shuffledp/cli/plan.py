@@ -32,7 +32,7 @@ class _File(NamedTuple):
 @click.option("--csv", metavar="FILE", help="Write epsilon over all rounds as a table.")
 @as_json
 def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> None:
-    """Print what a deployment of several phases costs.
+    """Print what several phases cost together.
 
     FILE (YAML) holds delta, phases, and as one likes budget and group. A phase is a system's variables (n,
     k, eps0, ...) with rounds; or a release with known epsilon and delta; or noise with sigma and
