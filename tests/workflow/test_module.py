@@ -34,3 +34,11 @@ def test_rules_are_used_from_elsewhere(origin, tmp_path):
     *_, last = (elsewhere / CURVE).read_text(encoding="utf-8").splitlines()
     assert (elsewhere / "largest.txt").read_text(encoding="utf-8").strip() == last
     assert not checkout.changed(), "what is made lies where it was asked for"
+
+
+def test_root_makes_what_the_workflow_makes(clone):
+    """An included file does not choose what is made by default."""
+    (clone.path / "config/README.md").unlink()
+    planned, named = clone.plan(), clone.plan("all")
+    assert planned.jobs == named.jobs
+    assert planned.jobs["document_config"] == 1
