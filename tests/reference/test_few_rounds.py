@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from shuffledp import accountants, numerics
+from shuffledp.accountants import via_pld
 
 from . import exact
 from .exact import mp, number
@@ -118,3 +119,12 @@ def test_few_rounds_are_rounded_to_their_side(name, side, rounds, monkeypatch):
     before = accountants.epsilon(name, **setting)
     monkeypatch.setattr(numerics, "OUTWARD", 1e-5)
     assert side * (accountants.epsilon(name, **setting) - before) > 1e-8 * before
+
+
+def test_few_rounds_of_many_outcomes_are_told_apart_too(monkeypatch):
+    """Three rounds of 20 clients have too many outcomes to be listed in the usual way."""
+    setting = {"n": 20, "k": 20, "eps0": 2.0, "rounds": 3, "delta": 1e-6}
+    found = accountants.epsilon("krr3-lower", **setting)
+    monkeypatch.setattr(via_pld, "_MOST_LISTED", 2**21)
+    listed = accountants.epsilon("krr3-lower", **setting)
+    assert found < listed < found * 1.002

@@ -28,9 +28,12 @@ _SETTLED, _MOST_STEPS = 1e-9, 100
 # Outcomes of several rounds that are listed one by one, and what of delta may be left out then.
 _MOST_LISTED, _RARE = 2**19, 1e-8
 
+# Single losses matter in the sum of so few rounds, and the step is so many times finer.
+_FEW, _FINER = 32, 16
+
 # How often the step may be quadrupled where the sum spreads over too many lattice points, or errors take more
 # than this share of delta.
-_COARSER, _TELLING = 12, 0.01
+_COARSER, _TELLING = 14, 0.01
 
 # Outside, ratios of probabilities or their squares are not representable; nothing is claimed but what pure DP
 # gives.
@@ -170,14 +173,13 @@ class _Rounded:
 
     def __init__(self, pair: Outcomes, rounded: Callable[..., Lattice]) -> None:
         self._pair, self._rounded = pair, rounded
-        self._lattices: list[Lattice] = []
+        self._step = lattice_step(pair)
+        self._lattices: dict[float, Lattice] = {}
 
-    def _lattice(self, coarser: int) -> Lattice:
-        while len(self._lattices) <= coarser:
-            finest = self._lattices[0].step if self._lattices else lattice_step(self._pair)
-            step = finest * 4 ** len(self._lattices)
-            self._lattices.append(self._rounded(self._pair, step=step))
-        return self._lattices[coarser]
+    def _lattice(self, step: float) -> Lattice:
+        if step not in self._lattices:
+            self._lattices[step] = self._rounded(self._pair, step=step)
+        return self._lattices[step]
 
     def epsilon(self, count: int, delta: float, bound: Bound) -> tuple[float, float]:
         """Epsilon of that many rounds, and the error budget relative to delta."""
@@ -187,8 +189,9 @@ class _Rounded:
         if listed is not None:
             return outcomes_epsilon(listed, delta=delta, bound=bound), count * numerics.OUTWARD + _RARE
         best = (np.inf if bound == "upper" else 0.0), 0.0
+        finest = self._step / (_FINER if count <= _FEW else 1)
         for coarser in range(_COARSER):
-            composition = Composition([(self._lattice(coarser), count)], bound=bound)
+            composition = Composition([(self._lattice(finest * 4**coarser), count)], bound=bound)
             try:
                 epsilon = composition.epsilon(delta)
                 stated = 0 < epsilon < np.inf

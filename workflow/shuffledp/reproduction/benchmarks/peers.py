@@ -49,7 +49,12 @@ def script(folder: Path | str | None = None, *, address: str = ADDRESS, digest: 
                 temporary.write_bytes(answer.read())
                 _check(temporary, address, digest)
         except OSError as error:
-            _log.warning("%s cannot be fetched (%s); the comparison with it is left out", address, error)
+            _log.warning(
+                "%s cannot be fetched (%s), and the comparison with it is left out; put it into %s by hand",
+                address,
+                error,
+                path.parent,
+            )
             return None
     _check(path, str(path), digest)
     return path
