@@ -18,14 +18,14 @@ _LARGEST_LOGIT = 32.0  # the share then differs from 1 by 1e-14
 
 
 def _without_amplification(n: int, k: int, eps0: float) -> float:
-    """Epsilon of one round if shuffling is not known to amplify: eps0-DP, subsampled."""
+    """Return epsilon of one round if shuffling is not known to amplify: eps0-DP, subsampled."""
     return float(subsample(eps=eps0, delta=0.0, gamma=k / n).eps)
 
 
 def _at_share(
     share: FloatArray, n: int, k: int, eps0: float, rounds: FloatArray, delta: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Epsilon, and the delta of one shuffle, if the rounds use ``share`` of what delta allows in total."""
+    """Return epsilon and delta of one shuffle, if the rounds use ``share`` of what delta allows in all."""
     sampled_delta = -np.expm1(share * np.log1p(-delta) / rounds)
     shuffle_delta = sampled_delta * (n / k)
     usable = shuffle_delta < 1

@@ -23,18 +23,18 @@ _PER_DECADE = 32
 
 
 def _profile(k: int, eps0: float) -> Profile:
-    """The privacy profile of one shuffle of k reports."""
+    """Return the privacy profile of one shuffle of k reports."""
     return functools.partial(clones, n=k, eps0=eps0, analysis="feldman2021")
 
 
 @functools.lru_cache(maxsize=16)
 def _table(k: int, eps0: float) -> dict[int, float]:
-    """Epsilon of one shuffle by the exponent of its delta: filled as it is asked for."""
+    """Return epsilon of one shuffle by the exponent of its delta: filled as it is asked for."""
     return {}
 
 
 def _shuffle_epsilon(k: int, eps0: float, exponents: list[int]) -> FloatArray:
-    """Epsilon of one shuffle of k reports at delta = 10^(exponent / _PER_DECADE), rounded up."""
+    """Return epsilon of one shuffle of k reports at delta = 10^(exponent / _PER_DECADE), rounded up."""
     known = _table(k, eps0)
     missing = [exponent for exponent in exponents if exponent not in known]
     if missing:
@@ -92,7 +92,7 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
 
 
 def _one_round(n: int, k: int, eps0: float, delta: float) -> dict[str, float]:
-    """The columns of a single round, to which no composition takes part of delta."""
+    """Return the columns of a single round, to which no composition takes part of delta."""
     shuffle_delta = min(delta * (n / k) * (1 - 4 * numerics.EPSILON), 0.5)
     alone = to_epsilon(_profile(k, eps0), delta=shuffle_delta, largest=eps0)
     one = subsample(eps=alone, delta=shuffle_delta, gamma=k / n)

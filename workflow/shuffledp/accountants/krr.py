@@ -18,7 +18,7 @@ from shuffledp.profiles.krr import krr_lattice, krr_outcomes
 
 
 def _eps0(setting: Mapping[str, Any]) -> float:
-    """The local privacy parameter: e^eps0 = 1 + (1 - gamma) k/gamma."""
+    """Return the local privacy parameter: e^eps0 = 1 + (1 - gamma) k/gamma."""
     return math.log1p((1 - setting["gamma"]) * setting["categories"] / setting["gamma"])
 
 

@@ -161,7 +161,7 @@ class _Inverted:
         self._profile, self._infinite, self._largest = profile, infinite, largest
 
     def epsilon(self, delta: float) -> tuple[float, float]:
-        """Epsilon, and by how much the profile is rounded up, relative to delta."""
+        """Return epsilon, and by how much the profile is rounded up, relative to delta."""
         rest = delta - self._infinite
         if rest <= 0:
             return np.inf, 0.0
@@ -182,7 +182,7 @@ class _Rounded:
         return self._lattices[step]
 
     def epsilon(self, count: int, delta: float, bound: Bound) -> tuple[float, float]:
-        """Epsilon of that many rounds, and the error budget relative to delta."""
+        """Return epsilon of that many rounds, and the error budget relative to delta."""
         if count == 0:
             return 0.0, 0.0
         listed = listed_rounds(self._pair, rounds=count, bound=bound, rare=_RARE * delta, most=_MOST_LISTED)

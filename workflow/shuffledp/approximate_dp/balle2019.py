@@ -20,7 +20,7 @@ _CELLS = 2000
 
 
 def _log_delta(eps: FloatArray, n: int, eps0: float) -> FloatArray:
-    """Upper bound on log delta(eps), for eps > 0, one-dimensional.
+    """Return an upper bound on log delta(eps), for eps > 0, one-dimensional.
 
     With blanket mass g, M ~ Bin(n, g) of the reports come from the blanket, and delta(eps) is at most
     1/(g n) E[(L_1 + .. + L_M)_+] with L of mean 1 - e^eps in an interval of width g (e^eps0 - 1)(1 + e^eps).

@@ -95,7 +95,7 @@ def _optimal(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> Fl
 
 
 def _optimal_one(eps: float, rounds: float, delta: float) -> float:
-    """Smallest epsilon of the T-fold composition of randomised response, rounded up.
+    """Return the smallest epsilon of the T-fold composition of randomised response, rounded up.
 
     With l of T rounds losing +eps, the loss is (2 l - T) eps, and delta(e) = P(l >= m) - e^e Q(l >= m) for e
     between the losses of l = m - 1 and l = m. Both tails are sums of positive numbers from the far end, and

@@ -126,7 +126,7 @@ def outside(first: int, last: int, trials: int, rate: float) -> float:
 def _parts(
     n: int, rate: float, sigma: float, first: int, weights: FloatArray, reach: float, bound: str
 ) -> Iterator[_Part]:
-    """Outcomes for the numbers of reports from the most probable one on, many at once."""
+    """Return the outcomes for the numbers of reports from the most probable one on, many at once."""
     if first == 0:  # nobody reports
         yield _Part(weights[:1], np.array([math.log1p(-rate)]))
         first, weights = 1, weights[1:]
@@ -158,7 +158,7 @@ def _parts(
 
 
 def _between(edges: FloatArray) -> FloatArray:
-    """The standard normal mass of the cells between edges, to its own digits in both tails."""
+    """Return the standard normal mass of the cells between edges, to its own digits in both tails."""
     low, high = edges[:, :-1], edges[:, 1:]
     above = low + high > 0
     return special.ndtr(np.where(above, -low, high)) - special.ndtr(np.where(above, -high, low))
@@ -174,7 +174,7 @@ def _fine_step(outcomes: Outcomes) -> float:
 
 
 def _joined(parts: list[Outcomes], infinite: float, nats: float) -> Outcomes:
-    """All parts, but for the largest losses, whose mass counts as infinite loss."""
+    """Return all parts, but for the largest losses, whose mass counts as infinite loss."""
     mass = np.concatenate([part.mass for part in parts])
     loss = np.concatenate([part.loss for part in parts])
     order = np.argsort(loss)

@@ -37,7 +37,7 @@ _CUTS = 200  # numbers of reports at which the printed bound may split its sum
 
 
 def _check_ins(n: int, rate: float, width: float) -> Blocks:
-    """The law of the number of reports in blocks; what is left out has a probability below e^-60."""
+    """Return the law of the number of reports in blocks; what is left out has a probability below e^-60."""
     return binomial_blocks(n, math.log(rate), math.log1p(-rate), relative_width=width)
 
 
@@ -46,7 +46,7 @@ def _checked(n: object, rate: object, eps0: object) -> tuple[int, float, float]:
 
 
 def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
-    """Renyi DP of shuffled check-in: Theorem 1 of girgis2021, mixed over the number of reports.
+    """Return Renyi DP of shuffled check-in: Theorem 1 of girgis2021, mixed over the number of reports.
 
     Theorem 2 of liew2022 bounds this mixture; here it is evaluated, with gamma = k/n for k reports.
 
@@ -81,7 +81,7 @@ def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
 
 
 def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
-    """Renyi DP of shuffled check-in as printed: Theorem 2 (equations 7 and 18), at its best Delta.
+    """Return Renyi DP of shuffled check-in as printed: Theorem 2 (equations 7 and 18), at its best Delta.
 
     f(1) e^(-Delta^2 n gamma/2) + f((1 - Delta) n gamma + 1), where f(k) is Theorem 1's moment, less 1, for k
     reports, with gamma kept at the rate whatever k is. In the second-order term e^(-eps0/k) is read as
@@ -116,7 +116,7 @@ def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> f
 
 
 def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
-    """Renyi divergence of one concrete shuffled check-in: Theorem 3, with the moments themselves.
+    """Return the Renyi divergence of one concrete shuffled check-in: Theorem 3, with the moments themselves.
 
     The randomiser is two-symbol randomised response, all other clients hold 0 (girgis2021, Theorem 2), mixed
     over the number of reports.

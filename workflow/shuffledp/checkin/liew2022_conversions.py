@@ -99,7 +99,7 @@ class ShufflingConversion:
         ]
 
     def _shuffle(self, k: int) -> RenyiCurve:
-        """The Renyi curve of the clones pair of k reports, made when it is first asked for."""
+        """Return the Renyi curve of the clones pair of k reports, made when it is first asked for."""
 
         @functools.cache
         def lattice() -> Lattice:

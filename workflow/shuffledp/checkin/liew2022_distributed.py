@@ -178,7 +178,7 @@ class _Moments:
         self._known = np.empty(0)
 
     def _largest_from(self, low: FloatArray, order: FloatArray) -> FloatArray:
-        """log of the largest moment at k >= low (> 0); they fall with k from sqrt(l) on."""
+        """Return log of the largest moment at k >= low (> 0); they fall with k from sqrt(l) on."""
         value = _log_moment(order, low, self._sigma, self._dimension)
         most = int(math.sqrt(float(order.max()))) + 1
         if low.min() >= most or (low == 0).all():
@@ -190,7 +190,7 @@ class _Moments:
         return np.where((low > 0) & (low < most), np.maximum(value, later), value)
 
     def upto(self, top: int) -> FloatArray:
-        """The logarithms for l = 2..top."""
+        """Return the logarithms for l = 2..top."""
         chunk = max(1, _TERMS // self._weights.low.size)
         while self._known.size < top - 1:
             first = self._known.size + 2
@@ -243,7 +243,7 @@ def _checked(n: object, rate: object, sigma: object, dimension: object) -> tuple
 def theorem_5(
     order: ArrayLike, *, n: int, rate: float, sigma: float, dimension: int = 1, as_printed: bool = False
 ) -> float | FloatArray:
-    """Renyi DP of distributed check-in: Theorem 5, its sums over the number of reports evaluated.
+    """Return Renyi DP of distributed check-in: Theorem 5, its sums over the number of reports evaluated.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
@@ -275,7 +275,7 @@ def theorem_5_by_lemma_4(
     dimension: int = 1,
     as_printed: bool = False,
 ) -> float | FloatArray:
-    """Renyi DP of distributed check-in: Theorem 5 with its sums bounded by Lemma 4.
+    """Return Renyi DP of distributed check-in: Theorem 5 with its sums bounded by Lemma 4.
 
     One report with probability e^(-Delta^2 mu/2), else (1 - Delta) mu + 1 of them, mu = (n - 1) gamma; nobody
     with the probability of that.
@@ -314,7 +314,7 @@ def theorem_5_by_lemma_5(
     dimension: int = 1,
     as_printed: bool = False,
 ) -> float | FloatArray:
-    """Renyi DP of distributed check-in: Theorem 5 with its sums cut off by Lemma 5.
+    """Return Renyi DP of distributed check-in: Theorem 5 with its sums cut off by Lemma 5.
 
     Up to ``cut`` = (1 + Delta) mu reports one by one, mu = (n - 1) gamma, and cut + 1 with probability
     e^(-Delta^2 mu/(2 + Delta)).
@@ -358,7 +358,7 @@ def _printed(
     known = np.empty(0)
 
     def mixed(first: int, top: int) -> FloatArray:
-        """log sum_k b_k e^((l - 1) eps_k(l)) for l = first..top."""
+        """Return log sum_k b_k e^((l - 1) eps_k(l)) for l = first..top."""
         nonlocal known
         k, chunk = law.low[None, :], max(1, _TERMS // max(law.low.size, 1))
         while known.size < top - 1:

@@ -53,7 +53,7 @@ class TwoSymbols:
         return m, log_mass, *self.log_and_sign(m)
 
     def _group(self, low: int, high: int) -> int:
-        """How many neighbouring m may be summed by their middle: the law is steepest at its ends."""
+        """Return how many neighbouring m may be summed by their middle: the law is steepest at its ends."""
         apart = max((high - low) // 1000, 1)
         if apart == 1:
             return 1
@@ -61,7 +61,7 @@ class TwoSymbols:
         return numerics.group_size(float(np.abs(np.diff(ends)[::2]).max()) / apart)
 
     def _log_tilted(self, order: float, m: FloatArray) -> FloatArray:
-        """log of P(m) (1 + u(m))^order, concave in m."""
+        """Return log of P(m) (1 + u(m))^order, concave in m."""
         log_u, sign = self.log_and_sign(m)
         with np.errstate(divide="ignore"):
             below = np.log1p(-np.exp(np.minimum(log_u, 0.0)))
@@ -80,7 +80,7 @@ class TwoSymbols:
         return bool(falls_below and falls_above)
 
     def log_excess(self, order: float) -> float:
-        """log E[(1 + u)^order - 1 - order u], less negligible terms.
+        """Return log E[(1 + u)^order - 1 - order u], less negligible terms.
 
         The law of m and its tilted version, of density (1 + u)^order, are both log-concave. The summand
         lies below one of them, so it is negligible outside their windows; it is never negative, so what is

@@ -96,7 +96,7 @@ class _Tilted:
         self.variance = float(self.mass @ self.centred**2)
 
     def characteristic(self, count: int, length: int) -> FloatArray:
-        """E e^{i omega (loss - mean)} at omega = 2 pi j / (length step), j = 0..count-1."""
+        """Return E e^{i omega (loss - mean)} at omega = 2 pi j / (length step), j = 0..count-1."""
         omega = 2 * math.pi * np.arange(count) / (length * self.lattice.step)
         if _DIRECT * count * self.mass.size <= length * math.log2(length):
             if count * self.mass.size > _MOST_PRODUCTS:
@@ -146,7 +146,7 @@ class _Tilted:
         return spacing, cells
 
     def log_largest(self, omega: float) -> float:
-        """Upper bound on log |phi| at all frequencies from ``omega`` on.
+        """Return an upper bound on log |phi| at all frequencies from ``omega`` on.
 
         At small frequencies two terms of the cosine's series serve in place of the grid.
         """
@@ -334,7 +334,7 @@ class Composition:
         return min(max(value - budget.total, 0.0), 1.0)
 
     def _spread(self) -> float:
-        """Standard deviation of S under P, or a fraction of the step if it is smaller."""
+        """Return the standard deviation of S under P, or a fraction of the step if it is smaller."""
         _, _, variance = _cumulants([_Tilted(*phase, 0.0) for phase in self.phases])
         return max(math.sqrt(variance), 1e-3 * self.phases[0][0].step)
 
@@ -354,7 +354,7 @@ class Composition:
         )
 
     def _tilt(self, is_low: Callable[[float, float], bool]) -> float:
-        """The least tilt, to 1%, whose eps and log delta do not satisfy ``is_low``."""
+        """Return the least tilt, to 1%, whose eps and log delta do not satisfy ``is_low``."""
         spread = self._spread()
         low, high = _TILTS[0] / spread, _TILTS[1] / spread
         while high > 1.01 * low:
@@ -363,7 +363,7 @@ class Composition:
         return high
 
     def _contour_at(self, eps: float) -> _Contour:
-        """A contour fit for this eps: the latest one, if eps is well inside its window."""
+        """Return a contour fit for this eps: the latest one, if eps is well inside its window."""
         if self._latest is None or not self._latest.covers(eps):
             self._contours += 1
             self._latest = _Contour(self.phases, self._tilt(lambda found, _: found < eps))

@@ -147,7 +147,7 @@ def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str)
 
 
 def _tail_root(total: _Sum, delta: float) -> float:
-    """The largest loss whose tail is more than delta."""
+    """Return the largest loss whose tail is more than delta."""
     order = np.argsort(total.loss)
     within = np.cumsum(total.mass[order][::-1])[::-1] <= delta
     if not within.any():
@@ -157,7 +157,7 @@ def _tail_root(total: _Sum, delta: float) -> float:
 
 
 def _divergence_root(total: _Sum, delta: float) -> float:
-    """The eps at which the divergence is delta, rounded up."""
+    """Return the eps at which the divergence is delta, rounded up."""
     if delta <= 0:
         return math.inf
     some = total.loss > 0

@@ -63,7 +63,7 @@ def numerical(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
 
 
 def _response(eps: float, step: float) -> Lattice:
-    """The privacy loss of binary randomised response."""
+    """Return the privacy loss of binary randomised response."""
     more = 1 / (1 + math.exp(-eps))
     pair = Outcomes(np.array([more, math.exp(-eps) * more]), np.array([eps, -eps]))
     return connect_the_dots(pair, step=step)

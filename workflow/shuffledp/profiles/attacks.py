@@ -167,7 +167,7 @@ def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, hel
             list_of.append(np.convolve(list_of[-1], law))
 
     def drawn(reports: int) -> FloatArray:
-        """The law of the number, among so many of the others."""
+        """Return the law of the number, among so many of the others."""
         low, high = max(0, reports - (n - 1 - held)), min(reports, held)
         inner = np.arange(low, high, dtype=np.float64)
         steps = (held - inner) * (reports - inner) / (inner + 1) / (n - held - reports + inner)

@@ -78,7 +78,7 @@ def clones_pair(
 def clones(
     eps: ArrayLike, *, n: int, eps0: float, analysis: str = "feldman2022", bound: Bound = "upper"
 ) -> float | FloatArray:
-    """Privacy profile of the clones pair: the hockey-stick divergence at e^eps.
+    """Return the privacy profile of the clones pair: the hockey-stick divergence at e^eps.
 
     Args:
         eps: real numbers of any sign, any shape.

@@ -71,7 +71,7 @@ def gaussian_noise(*, eps: float, delta: float) -> float:
 
 
 def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
-    """Epsilon of a Gaussian mechanism (balle2018analytic, Theorem 8), rounded up.
+    """Return epsilon of a Gaussian mechanism (balle2018analytic, Theorem 8), rounded up.
 
     T rounds with deviation sigma and records at a distance of at most D are one mechanism with
     mu = sqrt(T) D/sigma. Mixing the reports of several clients afterwards makes nothing worse.
@@ -143,7 +143,7 @@ def _delta(eps: float, noise: FloatArray) -> FloatArray:
 
 
 def _profile(eps: FloatArray, mu: FloatArray | float) -> FloatArray:
-    """Delta at each eps, rounded up, for neighbours at a distance of mu deviations of the noise."""
+    """Return delta at each eps, rounded up, for neighbours at a distance of mu deviations of the noise."""
     near, far = eps / mu - mu / 2, eps / mu + mu / 2
     # e^eps times the density at ``far`` is the density at ``near``: a difference of two Mills ratios
     front = np.exp(-near * near / 2) / 2

@@ -105,7 +105,7 @@ def joint_outcomes(*, absent: float, k: int, eps0: float, nats: float = numerics
 def joint_clones(
     eps: ArrayLike, *, n: int, k: int, eps0: float, bound: Bound = "upper"
 ) -> float | FloatArray:
-    """Privacy profile of a round of k of n clients with any eps0-LDP randomiser, sampling included.
+    """Return the privacy profile of a round of k of n clients with any eps0-LDP randomiser, sampled.
 
     Args:
         eps: real numbers of any sign, any shape.

@@ -55,7 +55,7 @@ def krr(
     adversary: str = "strong",
     divergence: str = "hockey_stick",
 ) -> float | FloatArray:
-    """Privacy profile of one shuffle of k-ary randomised response, against one of two adversaries.
+    """Return the privacy profile of one shuffle of k-ary randomised response, against one of two adversaries.
 
     Args:
         eps: real numbers of any sign, any shape.

@@ -164,7 +164,7 @@ def _added(setting: Experiment, sums: Sums, workers: int) -> Iterator[Sums]:
 
 
 def _batch(setting: Experiment, index: int) -> Sums:
-    """Sums of one batch."""
+    """Return the sums of one batch."""
     eps, n, sigma, sampling, points, half_width, seed = setting
     count = min(setting.batch, points - index * setting.batch)
     # the same child as SeedSequence.spawn gives, without those before it

@@ -48,7 +48,7 @@ _MOST_WORK = 7e7  # of the law of one round, some 20 seconds
 def shuffled_gaussian(
     eps: ArrayLike, *, n: int, sigma: float, direction: str = "both", bound: Bound = "upper"
 ) -> float | FloatArray:
-    """Privacy profile of the shuffled Gaussian, for the two data sets of koskela2022.
+    """Return the privacy profile of the shuffled Gaussian, for the two data sets of koskela2022.
 
     For n = 1 it is the profile of the Gaussian mechanism. For n >= 2 it is exact for the two data sets only,
     and so, over all data sets, a lower bound on the cost of shuffling a Gaussian.
@@ -83,7 +83,7 @@ def shuffled_gaussian(
 def shuffled_gaussian_epsilon(
     delta: float, *, n: int, sigma: float, direction: str = "both", bound: Bound = "upper"
 ) -> float:
-    """Epsilon of one shuffle of Gaussian reports, for the two data sets of koskela2022.
+    """Return epsilon of one shuffle of Gaussian reports, for the two data sets of koskela2022.
 
     For n >= 2 and over all data sets it bounds the cost from below only, see ``shuffled_gaussian``.
 
@@ -169,7 +169,7 @@ def _ways(direction: str) -> tuple[str, ...]:
 
 
 def _delta(total: LogNormalSum, eps: float, direction: str, bound: Bound) -> float:
-    """E (S/n - e^eps)_+ or E (1 - e^eps S/n)_+, by the side on which it is small."""
+    """Return E (S/n - e^eps)_+ or E (1 - e^eps S/n)_+, by the side on which it is small."""
     loss = eps if direction == "forward" else -eps
     side: Side = "call" if loss >= 0 else "put"
     most = _most(total.sigma, _SMALLEST_DELTA)
@@ -333,7 +333,7 @@ def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> _Ratios:
     is_call = loss[cell] >= 0
 
     def seen(bounds: FloatArray, at: np.ndarray) -> FloatArray:
-        """Bounds at neighbouring points, as calls or puts like those of the cell (parity)."""
+        """Return the bounds at neighbouring points, as calls or puts like those of the cell (parity)."""
         differs = is_call & (loss[at] < 0), ~is_call & (loss[at] > 0)
         return bounds[at] + np.select(differs, [-np.expm1(loss[at]), np.expm1(loss[at])], 0.0)
 

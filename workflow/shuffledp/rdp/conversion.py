@@ -61,7 +61,7 @@ class _Lemma1(Protocol):
 
 
 def _chord(a: FloatArray, b: FloatArray, g_a: FloatArray, g_b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Slope of the chord and its value at order 1."""
+    """Return the slope of the chord and its value at order 1."""
     slope = (g_b - g_a) / (b - a)
     return slope, g_a - slope * (a - 1)
 
@@ -130,7 +130,7 @@ class _Curve:
             self.orders = merged[order]
 
     def _best(self, lemma: _Lemma1) -> tuple[float, float]:
-        """The smallest value at the known orders and along the chords between them (of finite ones)."""
+        """Return the smallest value at the known orders and along the chords between finite ones."""
         at_orders = lemma.floor(self.orders, self.orders, self.values)
         best = int(np.argmin(at_orders))
         value, order = float(at_orders[best]), float(self.orders[best])
@@ -146,7 +146,7 @@ class _Curve:
         return value, order
 
     def _floor(self, lemma: _Lemma1) -> FloatArray:
-        """What Lemma 1 cannot go below between the known orders."""
+        """Return what Lemma 1 cannot go below between the known orders."""
         a, b = self.orders[:-1], self.orders[1:]
         floor = lemma.floor(a, b, self.values[:-1])
         if a.size < 3:
@@ -169,7 +169,7 @@ class _Curve:
         return bool(lemma.floor(last, most, self.values[-1:])[0] < self._best(lemma)[0])
 
     def _promising(self, lemma: _Lemma1) -> FloatArray:
-        """Middles of the intervals of unknown orders in which there might be a better one."""
+        """Return the middles of the intervals of unknown orders in which there might be a better one."""
         a, b = self.orders[:-1], self.orders[1:]
         inside = (b - a > 1) & (self._floor(lemma) < self._best(lemma)[0])
         return np.floor((a[inside] + b[inside]) / 2)

@@ -32,12 +32,12 @@ def _log_special_case(order: FloatArray, log_m: float | FloatArray, eps0: float)
 
 
 def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
-    """The first summand of Theorem 4 (concentrated part), for orders >= 2."""
+    """Return the first summand of Theorem 4 (concentrated part), for orders >= 2."""
     return _log_special_case(order, math.log(half_the_clones(k, eps0)), eps0)
 
 
 def girgis2021_special_case(order: ArrayLike, *, m: int, eps0: float) -> float | FloatArray:
-    """Ternary chi-alpha divergence of a shuffle of nearly equal records: girgis2021, Theorem 6.
+    """Return the ternary chi-alpha divergence of a shuffle of nearly equal records: girgis2021, Theorem 6.
 
     The middle data set holds one record m times, and either neighbour differs from it in one entry.
     4 (e^eps0 - 1)^2/(m e^eps0) at order 2, and otherwise
@@ -131,7 +131,7 @@ def girgis2021_subsampled(
 
 
 def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | FloatArray:
-    """Ternary ``|chi|^order`` divergence of the shuffle of k reports: girgis2021, Theorem 4.
+    """Return the ternary ``|chi|^order`` divergence of the shuffle of k reports: girgis2021, Theorem 4.
 
     Args:
         order: the exponent alpha, real numbers >= 2, any shape.
@@ -159,7 +159,7 @@ def girgis2021_ternary(order: ArrayLike, *, k: int, eps0: float) -> float | Floa
 
 
 def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:
-    """Renyi DP of the subsampled shuffle: girgis2021, Theorem 1, as printed.
+    """Return Renyi DP of the subsampled shuffle: girgis2021, Theorem 1, as printed.
 
     Every term of the sum is positive, so nothing cancels, and the terms are log-concave, so that only a
     window of them is summed: the cost grows like the square root of the order.
@@ -212,7 +212,7 @@ def log_moment_excess(order: FloatArray, *, k: int, log_gamma: float, eps0: floa
 
 
 def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:
-    """Renyi divergence of one concrete subsampled shuffle: girgis2021, Theorem 2.
+    """Return the Renyi divergence of one concrete subsampled shuffle: girgis2021, Theorem 2.
 
     The randomiser is two-symbol randomised response, all other clients hold 0. The expectation over the
     number of ones is evaluated itself, as a sum of terms (1+u)^order - 1 - order u >= 0 (u has mean 0);

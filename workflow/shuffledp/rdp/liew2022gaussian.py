@@ -68,7 +68,7 @@ def liew2022gaussian_shuffle(order: ArrayLike, *, n: int, sigma: float) -> float
 
 
 def _divergence(order: int, log_moments: FloatArray) -> float:
-    """log E (1 + X)^order / (order - 1), from the central moments of X, whose mean is 0."""
+    """Return log E (1 + X)^order / (order - 1), from the central moments of X, whose mean is 0."""
     k = np.arange(2, order + 1)
     terms = special.gammaln(order + 1) - special.gammaln(order - k + 1) + log_moments[2 : order + 1]
     magnitude = order + float(np.abs(log_moments[2 : order + 1]).max())

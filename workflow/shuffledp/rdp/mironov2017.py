@@ -11,7 +11,7 @@ from shuffledp.checks import FloatArray
 
 
 def mironov2017_pure(order: ArrayLike, *, eps: float) -> float | FloatArray:
-    """Renyi DP of an eps-DP mechanism: that of randomised response (mironov2017, Proposition 5).
+    """Return Renyi DP of an eps-DP mechanism: that of randomised response (mironov2017, Proposition 5).
 
     log((e^(order eps) + e^((1 - order) eps))/(1 + e^eps))/(order - 1). No eps-DP mechanism has a larger Renyi
     divergence, as each is post-processing of randomised response (kairouz2015).

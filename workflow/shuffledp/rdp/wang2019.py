@@ -22,14 +22,14 @@ _SINGLE, _RELATIVE = (
 
 
 def _log_min_two(eps_inf: float, j: FloatArray) -> FloatArray:
-    """log min(2, (e^eps_inf - 1)^j)."""
+    """Return log min(2, (e^eps_inf - 1)^j)."""
     if math.isinf(eps_inf):
         return np.full_like(j, math.log(2))
     return np.minimum(math.log(2), j * numerics.log_expm1(eps_inf))
 
 
 def _log_pairs(second: float, eps_inf: float, loose: bool) -> float:
-    """Logarithm of the factor of gamma^2 C(order, 2), with rdp(2) = ``second`` > 0."""
+    """Return the logarithm of the factor of gamma^2 C(order, 2), with rdp(2) = ``second`` > 0."""
     if loose:
         return math.log(2) + second
     minimum = second + float(_log_min_two(eps_inf, np.array([2.0]))[0])
@@ -127,7 +127,7 @@ def _blocks(last: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _log_geometric(ratio: FloatArray, start: FloatArray, count: FloatArray) -> FloatArray:
-    """log of the sum of e^(ratio i) over ``count`` values of i from ``start`` on."""
+    """Return log of the sum of e^(ratio i) over ``count`` values of i from ``start`` on."""
     size = np.abs(ratio)
     largest = np.where(ratio > 0, ratio * (start + count - 1), ratio * start)
     with np.errstate(divide="ignore", invalid="ignore"):

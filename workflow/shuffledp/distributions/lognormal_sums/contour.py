@@ -149,7 +149,7 @@ class Contour:
         return self._sign < 0
 
     def _place(self, ahead: float) -> int:
-        """The first point of the window more than ``ahead`` beyond the target."""
+        """Return the first point of the window more than ``ahead`` beyond the target."""
         return min(max(math.floor((ahead - self._start) / self._step) + 1, 0), self._above.size - 1)
 
     def price(self, strike: float) -> Price:

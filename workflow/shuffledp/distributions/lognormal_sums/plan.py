@@ -95,7 +95,7 @@ class Planner:
     def _saddle(
         self, sign: int, strike: float, cut: float, second: float, known: float
     ) -> tuple[float, float]:
-        """The tilt to be used, and an estimate of the price from it, of which ``known`` is got otherwise.
+        """Return the tilt to use and an estimate of the price, of which the part ``known`` is known already.
 
         The tilt is that of the steepest descent, or a smaller one where that serves to tell the price.
         """

@@ -72,8 +72,8 @@ class LogNormalSum:
         return min(found.value + found.error + missing, self.n * (value + error))
 
     def _price_from(self, nearer: float, side: Side, strike: float) -> float:
-        """An upper bound from a strike nearer to the mean: calls fall with the strike, ratios of puts to it
-        rise."""
+        """Return an upper bound from a strike nearer to the mean: calls fall with the strike, and the ratios
+        of puts to it rise."""
         price = self.price(side, nearer, "upper")
         return price if side == "call" else price * (strike / nearer) * (1 + 8 * EPSILON)
 
@@ -111,7 +111,7 @@ class LogNormalSum:
         return found
 
     def _last_strike(self, side: Side) -> float:
-        """A strike beyond which prices are too small to be computed."""
+        """Return a strike beyond which prices are too small to be computed."""
         if side not in self._farthest:
             # where a single term is worth less
             far = (0.5 / self.sigma + math.sqrt(-2 * math.log(tuning.SMALLEST))) / self.sigma
@@ -133,7 +133,7 @@ class LogNormalSum:
         return Price(found.value + more.value, found.error + more.error, more.missing)
 
     def _beyond(self, contour: Contour, strike: float) -> Price:
-        """What terms above the cuts add to a call."""
+        """Return what terms above the cuts add to a call."""
         law, n, terms = self._law, self.n, contour.terms
         above, kept_mean = law.above(terms.cut), law.mean_below(terms.cut)
         log_none = math.log1p(-above)

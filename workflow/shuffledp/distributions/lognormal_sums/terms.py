@@ -31,7 +31,7 @@ class Terms(NamedTuple):
 
 
 def _indices(start: float, step: float, anchor: float, end: int) -> IntArray:
-    """Indices of lattice points from ``start`` to ``end``, sparser where they are far above 1."""
+    """Return the indices of lattice points from ``start`` to ``end``, sparser where they are far above 1."""
     first = max(math.ceil((start - anchor) / step), 1)
     uniform = max(math.ceil((1.0 - anchor) / step), 0) + 2 * tuning.FINE
     runs = [np.arange(first, min(uniform, end) + 1, dtype=np.int64)]
@@ -46,7 +46,7 @@ def _indices(start: float, step: float, anchor: float, end: int) -> IntArray:
 
 
 def _ranges(plan: Plan, start: float, anchor: float) -> tuple[IntArray, IntArray]:
-    """Indices of the points for the terms up to the cut, and for those between the cuts."""
+    """Return the indices of the points for the terms up to the cut, and for those between the cuts."""
     place, step = plan.place, plan.step
     end, last = (math.ceil((cut - anchor) / step) for cut in (place.cut, place.second_cut))
     beyond = _indices(start, step, anchor, last)
