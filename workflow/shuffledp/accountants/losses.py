@@ -103,3 +103,12 @@ def released(eps: float, delta: float, *, bound: str) -> Outcomes:
     if eps == 0:
         return Outcomes(mass.sum(keepdims=True), np.zeros(1), delta)
     return Outcomes(mass, np.array([eps, -eps]), delta if bound == "upper" else 0.0)
+
+
+def with_chance(pair: Outcomes, chance: float) -> Outcomes:
+    """Return the pair of a round that takes place with a probability, and of which it is told whether."""
+    rest = (1 - chance) * (1 + 8 * numerics.EPSILON)
+    grown = pair.mass * chance * (1 + 8 * numerics.EPSILON)
+    return Outcomes(
+        np.concatenate([grown, [rest]]), np.concatenate([pair.loss, [0.0]]), pair.infinite * chance
+    )

@@ -39,9 +39,12 @@ _TELLING = 0.01  # of delta: errors that take more make a coarser lattice worth 
 _POINTS = 8  # of a curve, a phase
 _MOST_ROUNDS = round(VARIABLES["rounds"].most)
 _OF_PLAN = ("delta", "budget", "group", "phases")
-_OF_PHASE = ("name", "rounds", "protocol", "mechanism", "accountant", "randomizer", "reports")
+_OF_PHASE = ("name", "rounds", "protocol", "mechanism", "accountant", "randomizer", "reports", "arriving")
 _OF_EXTRA = ("name", "rounds", "neighbours")
 _GROUPS = "a group of g: g epsilon at delta (e^(g epsilon) - 1)/(e^epsilon - 1)"
+_ARRIVING = (
+    "at least so many of k reports arrive, whoever drops out: a shuffle of these, and k/n known to be drawn"
+)
 _REPORTS = "several reports of a client in a round: eps0 times reports (basic grouping)"
 
 
@@ -84,6 +87,7 @@ class _Rounds:
     entry: registry.Accountant
     setting: tuple[tuple[str, Any], ...]
     below: tuple[tuple[str, Any], ...] | None  # the setting of lower bounds, None where none is composed
+    drawn: float = 1.0  # probability of being drawn, where everybody may see who is
 
     @property
     def neighbours(self) -> systems.Neighbours | None:
@@ -105,7 +109,10 @@ class _Rounds:
     def pairs(self, side: Side, choice: int, nats: float) -> losses.Pairs | None:
         """Return the pairs of one round; of a lower bound those of one of its accountants, by number."""
         if side == "upper":
-            return losses.pairs(self.entry, dict(self.setting), nats=nats)
+            found = losses.pairs(self.entry, dict(self.setting), nats=nats)
+            if found is None or self.drawn == 1:
+                return found
+            return [losses.with_chance(pair, self.drawn) for pair in found]
         entries = [entry for entry in self._lower() if losses.known(entry)]
         if self.below is None or not entries:
             return None
@@ -207,6 +214,7 @@ class Plan:
     def bounds(self) -> list[str]:
         """The bounds behind the fields ``group`` and ``reports``, in words, where they are used."""
         used = [_GROUPS] if self.group > 1 else []
+        used += [_ARRIVING] if any("arriving" in phase.what for phase in self.phases) else []
         return used + ([_REPORTS] if any("reports" in phase.what for phase in self.phases) else [])
 
     def epsilon(self, rounds: Sequence[int], *, side: Side = "upper") -> float:
@@ -330,7 +338,7 @@ def _composed(counts: Mapping[Any, int], delta: float, side: Side) -> float:
         return 0.0
     if len(moving) == 1:
         ((part, count),) = moving.items()
-        if isinstance(part, _Rounds):
+        if isinstance(part, _Rounds) and part.drawn == 1:
             return part.alone(count, delta, side)
     if delta < numerics.SMALLEST_DELTA:
         if side == "upper":
@@ -534,6 +542,20 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         own = _at(place, lambda: entry.system.checked(setting, of))
         below = tuple(own.items())
         words = f"{entry.protocol} of {entry.mechanism}, {words}"
+    drawn = 1.0
+    if "arriving" in raw:
+        here = (*place, "arriving")
+        if (entry.protocol, entry.mechanism) != systems.MAIN or "accountant" in raw or randomizer is not None:
+            raise PlanError(
+                f"arriving has no meaning in {of}: it is for k of n clients and eps0 alone; leave it out",
+                here,
+            )
+        arriving = _at(here, lambda: checks.count("arriving", raw["arriving"]))
+        if arriving > own["k"]:
+            raise PlanError(f"arriving must be at most k = {own['k']} in {of}, got {arriving}", here)
+        drawn, below = own["k"] / own["n"], None
+        entry, own = registry.get("shuffle-clones"), {"n": arriving, "eps0": own["eps0"]}
+        words += f", arriving={arriving}"
     if entry.kind != "upper":
         raise PlanError(
             f"accountant must be an upper bound in {of}, got {entry.name!r} ({entry.kind})",
@@ -549,7 +571,7 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         own = {**own, "eps0": own["eps0"] * reports}
         _at((*place, "reports"), lambda: check_limit("eps0", own["eps0"]))
         words += f", reports={reports}"
-    return _Rounds(entry, tuple(own.items()), below), words
+    return _Rounds(entry, tuple(own.items()), below, drawn), words
 
 
 def _entry(raw: Mapping[str, Any], setting: Mapping[str, Any]) -> registry.Accountant:
