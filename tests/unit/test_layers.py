@@ -15,7 +15,7 @@ import pytest
 import shuffledp
 
 ROOT = Path(shuffledp.__file__).parent
-HEAVY = {"torch", "matplotlib", "snakemake", "jsonschema", "yaml"}
+HEAVY = {"torch", "matplotlib", "snakemake", "pydantic", "yaml"}
 PURE = ["checks", "numerics", "distributions", "approximate_dp", "rdp", "convergence"]
 # What users call, named in ``__all__``.
 OFFERING = ["rdp", "approximate_dp", "convergence", "frequencies", "accountants"]

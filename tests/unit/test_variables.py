@@ -10,7 +10,7 @@ import pytest
 from shuffledp import accountants
 from shuffledp.accountants import systems
 from shuffledp.profiles import named_randomizers
-from shuffledp.reproduction import schema
+from shuffledp.reproduction.config import documentation
 from shuffledp.variables import OF_QUESTIONS, OF_RANDOMIZERS, OF_SYSTEMS, VARIABLES, Range, counts
 
 EVERY = pytest.mark.parametrize("variable", VARIABLES.values(), ids=VARIABLES)
@@ -78,7 +78,7 @@ def test_the_library_refuses_what_is_out_of_the_range_of_the_table(variable, val
 
 @pytest.mark.parametrize("variable", [*OF_SYSTEMS, VARIABLES["rounds"]], ids=lambda one: one.name)
 def test_the_configuration_may_fix_what_is_in_the_range_of_the_table(variable):
-    said = schema.schema()["$defs"]["panel"]["properties"][variable.name]
+    said = documentation.schema()["$defs"]["BoundsPanel"]["properties"][variable.name]
     least = said.get("minimum", said.get("exclusiveMinimum"))
     most = said.get("maximum", said.get("exclusiveMaximum", math.inf))
     assert said["type"] == ("integer" if variable.whole else "number")

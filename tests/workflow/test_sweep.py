@@ -6,8 +6,6 @@ import pytest
 
 from shuffledp.records import provenance, tables
 from shuffledp.reproduction import config
-from shuffledp.reproduction.figures import products
-from shuffledp.reproduction.figures.captions import render_caption
 from shuffledp.reproduction.studies.frontier import Cell, frontier
 
 FULL = ("--configfile", "config/sweep.yaml", "--", "all_sweep")
@@ -36,7 +34,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch, t
         "train_sweep": len(sweep.trainings("results")) - 1,
         "compute_sweep_curve": len(sweep.curves),
         "compute_frontier": 1,
-        "plot_frontier": 1,
+        "plot": 1,
     }
     assert sum(plan.jobs.values()) > jobs
     assert sweep.outlook("results", is_current=lambda path: path in run.outputs) in plan.stderr.splitlines()
@@ -63,7 +61,7 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, traini
         "train_sweep": trainings,
         "compute_sweep_curve": curves,
         "compute_frontier": 1,
-        "plot_frontier": 1,
+        "plot": 1,
     }
     assert "core-hours" not in run.output, "said of a dry run alone"
     assert (clone.path / "figures/smoke/sweep/frontier.png").read_bytes().startswith(b"\x89PNG")
@@ -85,8 +83,7 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, traini
         )
     monkeypatch.chdir(clone.path)
     settings = config.load([*names, smaller])
-    about = {"caption": products.frontier_caption(settings, settings.sweep)}
-    assert "; trained on CPU." in render_caption(clone.path / "workflow/report/frontier.rst", about)
+    assert "; trained on CPU." in settings.figure("sweep", "frontier").text(settings.results)
 
     tables.write_table(clone.path / "again.csv", frontier(cells, accountants=sweep.accountants))
     assert (clone.path / "again.csv").read_bytes() == (folder / "frontier.csv").read_bytes()

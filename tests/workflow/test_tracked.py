@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shuffledp.records import files, provenance
-from shuffledp.reproduction import config, schema
-from shuffledp.reproduction.figures import products as figure_products
+from shuffledp.reproduction import config
+from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,10 +28,10 @@ def _products():
     yield from RUNS
     yield from TUNED
     yield from (table.product(SETTINGS.results) for table in TABLES)
-    yield from (figure_products.product(SETTINGS, figure) for figure in FIGURES)
+    yield from (SETTINGS.product(figure) for figure in FIGURES)
     yield ledger_products.claims(SETTINGS)
     yield ledger_products.page(SETTINGS)
-    yield schema.key_page()
+    yield documentation.key_page()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,5 @@ rule compute_curve:
 
 rule all_bounds:
     input:
-        [f"{curve.stem(RESULTS)}.csv" for curve in SETTINGS.curves],
-        [f"{curve.stem(RESULTS)}.csv" for curve in SETTINGS.quantity_curves],
-        [f"{panel.stem(RESULTS)}.csv" for panel in SETTINGS.joined],
+        [table.path(RESULTS) for table in (*SETTINGS.curves, *SETTINGS.quantity_curves, *SETTINGS.joined)],
     localrule: True

@@ -5,9 +5,9 @@ from snakemake.exceptions import WorkflowError
 
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction import config as configuration
-from shuffledp.reproduction import jobs, schema
+from shuffledp.reproduction import jobs
 from shuffledp.records import provenance, refusals
-from shuffledp.reproduction.figures import products as figure_products
+from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
 from shuffledp.training.experiment import DATA
@@ -31,23 +31,21 @@ def catalogue():
     """All products, of which those whose request changed are staged for the rules to see."""
     # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
     found = provenance.Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
-    for curve in SETTINGS.curves:
-        found.add("results", curve.product(RESULTS))
     for experiment in SETTINGS.experiments:
         for run in SETTINGS.trainings(experiment):
             found.add("trainings", run)
-    for table in (*SETTINGS.quantity_curves, *SETTINGS.joined, *SETTINGS.simulations):
+    for table in SETTINGS.tables:
         found.add("results", table.product(RESULTS))
-    for product in DRAWN.values():
-        found.add("figures", product)
-    found.add("pages", figure_products.gallery(SETTINGS, TEMPLATES))
-    found.add("pages", schema.key_page())
+    for figure in SETTINGS.drawn:
+        found.add("figures", DRAWN[figure.paper, figure.name])
+    found.add("pages", SETTINGS.gallery())
+    found.add("pages", documentation.key_page())
     found.add("results", ledger_products.claims(SETTINGS))
     found.add("pages", LEDGER)
     return found
 
 
-DRAWN = {(figure.paper, figure.name): figure_products.product(SETTINGS, figure) for figure in SETTINGS.drawn}
+DRAWN = {(figure.paper, figure.name): SETTINGS.product(figure) for figure in SETTINGS.drawable}
 LEDGER = ledger_products.page(SETTINGS)
 try:
     CATALOGUE = catalogue()
@@ -79,9 +77,9 @@ def papers(figures):
 
 
 wildcard_constraints:
-    paper=papers(SETTINGS.drawn),
-    figure=one_of(figure.name for figure in SETTINGS.drawn),
-    panel=one_of(table.panel for table in (*SETTINGS.curves, *SETTINGS.quantity_curves, *SETTINGS.joined)),
+    paper=papers(SETTINGS.drawable),
+    figure=one_of(figure.name for figure in SETTINGS.drawable),
+    panel=one_of(table.panel for table in SETTINGS.tables),
     accountant=one_of(curve.accountant for curve in SETTINGS.curves),
     quantity=one_of(curve.quantity for curve in SETTINGS.quantity_curves),
     clients=one_of(str(panel.n) for panel in SETTINGS.simulations),
@@ -104,7 +102,7 @@ def cached(paths):
 
 def report_request():
     """The request of the report, which no run but its own counts."""
-    product = report_products.report(SETTINGS, REPORTED, TEMPLATES)
+    product = report_products.report(SETTINGS, REPORTED)
     return provenance.stage(product, CATALOGUE.folder)
 
 
@@ -117,7 +115,7 @@ def tables_of(wildcards):
 
 
 def caption_of(wildcards):
-    return figure_products.caption(SETTINGS, figure_of(wildcards), TEMPLATES)
+    return figure_of(wildcards).text(RESULTS)
 
 
 def runs_of(wildcards):

@@ -22,5 +22,5 @@ rule simulate:
 
 rule all_simulations:
     input:
-        [f"{panel.stem(RESULTS)}.csv" for panel in SETTINGS.simulations],
+        [table.path(RESULTS) for table in SETTINGS.simulations],
     localrule: True

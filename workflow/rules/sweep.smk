@@ -17,7 +17,7 @@ for _, run in SWEEP.trainings(RESULTS):
 for curve in SWEEP.curves:
     CATALOGUE.add("sweep curves", curve.product(RESULTS))
 CATALOGUE.add("sweep tables", SWEEP.frontier(RESULTS))
-CATALOGUE.add("sweep figures", figure_products.frontier(SETTINGS, SWEEP))
+CATALOGUE.add("sweep figures", DRAWN["sweep", "frontier"])
 
 if workflow.output_settings.dryrun:
     print(SWEEP.outlook(RESULTS, is_current=CATALOGUE.is_current), file=sys.stderr)
@@ -97,39 +97,7 @@ rule compute_frontier:
         "../scripts/compute_frontier.py"
 
 
-rule plot_frontier:
-    input:
-        request=request(f"{FIGURES}/sweep/frontier.json"),
-        table=cached([rules.compute_frontier.output.table]),
-    output:
-        pdf=f"{FIGURES}/sweep/frontier.pdf",
-        png=report(
-            f"{FIGURES}/sweep/frontier.png",
-            caption="../report/frontier.rst",
-            category="sweep",
-            labels={"figure": "frontier"},
-        ),
-        record=f"{FIGURES}/sweep/frontier.json",
-    log:
-        f"{LOGS}/plot_frontier.log",
-    benchmark:
-        f"{BENCHMARKS}/plot_frontier.tsv"
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        kind="frontier",
-        caption=lambda wildcards: figure_products.frontier_caption(SETTINGS, SWEEP),
-    message:
-        "Drawing what no other point of the sweep beats."
-    script:
-        "../scripts/plot.py"
-
-
 rule all_sweep:
     input:
-        rules.plot_frontier.output,
+        [f"{FIGURES}/sweep/frontier.{form}" for form in ("pdf", "png")],
     localrule: True

@@ -18,8 +18,10 @@ import pytest
 from shuffledp import accountants
 from shuffledp.accountants.curves import sweep
 from shuffledp.records import digest, files, provenance, tables
-from shuffledp.reproduction import config, schema
-from shuffledp.reproduction.figures import products as figure_products
+from shuffledp.reproduction import config
+from shuffledp.reproduction.config import documentation
+from shuffledp.reproduction.curve import Curve
+from shuffledp.reproduction.figures.kind import kinds
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
 
@@ -382,7 +384,7 @@ def _renamed(product):
 def _all_products(settings):
     return [
         *(curve.product("results") for curve in settings.curves),
-        *(figure_products.bounds(settings, figure) for figure in settings.of("bounds")),
+        *(settings.product(figure) for figure in settings.of("bounds")),
         *(run for entry in settings.experiments for run in settings.trainings(entry)),
         *(grid.product("results") for grid in settings.grids),
         *(panel.product("results") for panel in settings.simulations),
@@ -431,6 +433,7 @@ def test_every_import_in_the_package_is_of_a_form_that_is_followed(root):
 AT_RUN_TIME = {
     "randomizers/registry.py": "a run names the module of its randomiser itself",
     "training/models/registry.py": "a run names the module of its network itself",
+    "reproduction/figures/kind.py": "the modules of kinds, which the products of their figures name",
     "reproduction/benchmarks/accountants.py": "a library to compare with, which is none of this package",
 }
 
@@ -447,7 +450,7 @@ def test_what_is_imported_by_name_at_run_time_is_known(root):
 
 def _curve(name):
     fixed = (("n", 1e4), ("k", 100.0), ("eps0", 0.5), ("delta", 1e-6))
-    return config.Curve("paper", "figure", "a", name, "rounds", (10.0, 1000.0), fixed, drawn=True)
+    return Curve("paper", "figure", "a", name, "rounds", (10.0, 1000.0), fixed, drawn=True)
 
 
 def _modules_that_run(job):
@@ -501,11 +504,11 @@ def test_a_curve_depends_on_the_papers_whose_theorems_it_uses():
 
 
 MADE_FROM_RESULTS = {
-    "figure": lambda settings, root: figure_products.bounds(settings, settings.of("bounds")[0]),
-    "gallery": lambda settings, root: figure_products.gallery(settings, root / "workflow/report"),
+    "figure": lambda settings, root: settings.product(settings.of("bounds")[0]),
+    "gallery": lambda settings, root: settings.gallery(),
     "claims": lambda settings, root: ledger_products.claims(settings),
     "page of claims": lambda settings, root: ledger_products.page(settings),
-    "page of keys": lambda settings, root: schema.key_page(),
+    "page of keys": lambda settings, root: documentation.key_page(),
 }
 
 
@@ -518,9 +521,10 @@ def test_what_is_made_from_results_does_not_depend_on_how_they_are_computed(ship
     shared = (*records, "rounding", "checks", "accountants.systems", "variables")
     computing -= {f"shuffledp.{name}" for name in shared}
     assert "shuffledp.rdp.wang2019" in computing
+    made = product(shipped, root)
     if name == "claims":  # some evaluate a theorem themselves, and none an accountant
         computing = {module for module in computing if module.startswith("shuffledp.accountants.")}
-    assert not computing & set(digest.modules_behind(product(shipped, root).modules))
+    assert not computing & set(digest.modules_behind(made.modules, made.without))
 
 
 def test_every_product_names_modules_that_exist(shipped, root):
@@ -546,18 +550,17 @@ def _all_kinds(settings, study, root):
         ],
         "simulation": [one.product("results") for one in settings.simulations],
         **{
-            f"figure of {kind}": [figure_products.product(settings, one) for one in settings.of(kind)]
-            for kind in figure_products.KINDS
+            f"figure of {kind}": [own.product(one) for own in (settings, study) for one in own.of(kind)]
+            for kind in kinds()
         },
-        "gallery": [figure_products.gallery(settings, root / "workflow/report")],
-        "page of keys": [schema.key_page()],
+        "gallery": [settings.gallery()],
+        "page of keys": [documentation.key_page()],
         "claims": [ledger_products.claims(settings)],
         "page of claims": [ledger_products.page(settings)],
-        "report": [report_products.pages(settings, trainings)],
+        "report": [report_products.report(settings, trainings)],
         "training of a study": [run for _, run in study.sweep.trainings("results")],
         "curve of a study": [curve.product("results") for curve in study.sweep.curves],
         "table of a study": [study.sweep.frontier("results")],
-        "figure of a study": [figure_products.frontier(study, study.sweep)],
     }
 
 

@@ -1,6 +1,7 @@
 """Captions are made from the resolved configuration, so that they cannot disagree with what is drawn."""
 
 import copy
+import dataclasses
 
 import docutils.core
 import docutils.utils
@@ -14,8 +15,9 @@ from shuffledp.convergence import girgis2021_convergence, step_size
 from shuffledp.randomizers import constants
 from shuffledp.records import files, tables
 from shuffledp.reproduction import config
-from shuffledp.reproduction.figures import products
-from shuffledp.reproduction.figures.captions import render_caption, render_gallery, short
+from shuffledp.reproduction.figures.captions import render, render_gallery
+from shuffledp.reproduction.figures.numbers import short
+from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.trainings import recorded
 
 SHORT = [
@@ -44,15 +46,6 @@ def test_numbers_are_written_as_people_do(value, text):
     assert float(short(value)) == value
 
 
-@pytest.fixture
-def template(root):
-    return root / "workflow/report/bounds.rst"
-
-
-def caption_of(template, settings, figure):
-    return render_caption(template, {"caption": products.bounds_caption(settings, figure)})
-
-
 def document_of(text):
     """Parse reStructuredText; anything that its author should be warned of is an error."""
     return docutils.core.publish_doctree(
@@ -60,8 +53,8 @@ def document_of(text):
     )
 
 
-def test_a_caption_says_what_is_drawn(template, shipped, shipped_figure):
-    text = caption_of(template, shipped, shipped_figure)
+def test_a_caption_says_what_is_drawn(shipped, shipped_figure):
+    text = shipped_figure.text(shipped.results)
     assert "{{" not in text
     assert "{%" not in text
     assert shipped_figure.caption.shows in text
@@ -88,7 +81,7 @@ def test_a_caption_says_what_is_drawn(template, shipped, shipped_figure):
         assert f"``{name}``" not in text
 
 
-def test_a_caption_follows_the_configuration(template, root):
+def test_a_caption_follows_the_configuration(root):
     path = root / "config/config.yaml"
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     changed = copy.deepcopy(raw)
@@ -97,7 +90,7 @@ def test_a_caption_follows_the_configuration(template, root):
     figure["delta"] = "1e-7"
     changed["styles"]["girgis2021-upper"] = {"color": "#000000", "line": "solid", "label": "our bound"}
     before, after = (
-        caption_of(template, settings, settings.figure("girgis2021", "fig2"))
+        settings.figure("girgis2021", "fig2").text(settings.results)
         for settings in (config.resolve(one, files=[str(path)]) for one in (raw, changed))
     )
     assert "eps0 = 2, delta = 1e-8" in before
@@ -106,31 +99,28 @@ def test_a_caption_follows_the_configuration(template, root):
     assert "- our bound (``girgis2021-upper``" in after
 
 
-def test_captions_without_choices_claim_none(template, shipped):
-    about = products.bounds_caption(shipped, shipped.of("bounds")[0])
-    text = render_caption(template, {"caption": {**about, "choices": []}})
-    assert "Choices made here" in caption_of(template, shipped, shipped.of("bounds")[0])
-    assert "Choices made here" not in text
+def test_captions_without_choices_claim_none(shipped):
+    figure = shipped.of("bounds")[0]
+    without = dataclasses.replace(figure, caption=Caption(shows=figure.caption.shows))
+    assert "Choices made here" in figure.text(shipped.results)
+    assert "Choices made here" not in without.text(shipped.results)
 
 
-@pytest.mark.parametrize(
-    "placeholder", ["{{ snakemake.params.caption.pannels }}", "{{ snakemake.params.captoin }}"]
-)
-def test_a_misspelt_placeholder_is_an_error(tmp_path, shipped, placeholder):
-    template = tmp_path / "caption.rst"
-    template.write_text(f"Words. {placeholder}\n")
-    with pytest.raises(jinja2.UndefinedError, match=r"pannels|captoin"):
-        render_caption(template, {"caption": products.bounds_caption(shipped, shipped.of("bounds")[0])})
+@pytest.mark.parametrize("placeholder", ["{{ pannels }}", "{{ panels[0].nmae }}"])
+def test_a_misspelt_placeholder_is_an_error(shipped, placeholder):
+    figure = shipped.of("bounds")[0]
+    about = {"paper": "paper", "figure": "fig1", "shows": "Something.", "choices": []}
+    with pytest.raises(jinja2.UndefinedError, match=r"pannels|nmae"):
+        render(f"Words. {placeholder}\n", {**about, **figure.in_caption(shipped.results)})
 
 
-def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, root, monkeypatch, tmp_path):
+def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (figure,) = shipped.of("convergence", untrained=True)
     for seed, run in enumerate(shipped.trainings(figure.experiment)):
         device = {"name": "CPU" if seed else "a large GPU"}
         files.write_json(run.record, {"environment": {"device": device}})
-    about = products.convergence_caption(shipped, figure)
-    text = render_caption(root / "workflow/report/convergence.rst", {"caption": about})
+    text = figure.text(shipped.results)
     for words in (
         *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "4000 rounds"),
         *("n = 1.1e4", "eps0 = 2", "delta = 1e-5", "d = 785", "L = 16", "D = 2", "mu = 0.01"),
@@ -140,11 +130,9 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, roo
     assert document_of(text).astext()
 
 
-def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
+def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped):
     (figure,) = shipped.of("simulation")
-    text = render_caption(
-        root / "workflow/report/simulation.rst", {"caption": products.simulation_caption(shipped, figure)}
-    )
+    text = figure.text(shipped.results)
     words = ("n = 1, 2, 3, 4, 5, 6, 7;", "sigma = 2.", "from 5e7 points each", "L = 14", "seed 0")
     for part in (*words, "for these two data sets", *figure.caption.choices):
         assert part in text
@@ -157,7 +145,7 @@ def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped, root):
 
 @pytest.mark.usefixtures("in_root")
 def test_tracked_gallery_is_current(root, shipped):
-    product = products.gallery(shipped, root / "workflow/report")
+    product = shipped.gallery()
     page = (root / product.outputs[0]).read_text(encoding="utf-8")
     assert page == render_gallery(product.parameters["entries"])
     assert product.is_current()
@@ -213,7 +201,7 @@ def test_what_the_caption_of_theorem3_says(root, shipped):
     if not recorded.is_trained(figure.experiment, str(root / shipped.results)):
         pytest.skip("not trained")
     read = [tables.read_table(root / path) for path in recorded.runs(experiment, shipped.results)]
-    asked = products.convergence(shipped, figure).parameters["theorem"]
+    asked = shipped.product(figure).parameters["theorem"]
     bound = girgis2021_convergence(read[0]["round"].to_numpy(), **asked).excess_risk
     largest = experiment.clip_norm * experiment.diameter
     assert (bound > largest).all(), "the bound lies above L D"

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 import yaml
 
-from shuffledp.reproduction import config, schema
-from shuffledp.variables import VARIABLES
+from shuffledp.reproduction import config
+from shuffledp.reproduction.config import documentation
+from shuffledp.reproduction.config.page import key_table
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.variables import VARIABLES, table
 
 BASE = """\
 paths: {results: results, figures: figures, ledger: docs/claims.md}
@@ -228,8 +231,8 @@ def test_defaults_are_filled_in(load):
     fixed = {curve.panel: dict(curve.fixed) for curve in figure.curves}
     assert fixed["a"]["delta"] == 1e-8, "of the figure"
     assert fixed["b"]["delta"] == 1e-6, "the panel's own"
-    assert figure.caption.choices == ()
-    labels = {name: style["label"] for name, style in figure.settings["styles"].items()}
+    assert figure.caption.choices == []
+    labels = {name: style["label"] for name, style in figure.looks.items()}
     assert labels["feldman2021-strong"] == "clones"
     assert labels["girgis2021-upper"].startswith("Theorem 1"), "of the registry"
 
@@ -584,13 +587,13 @@ fig1:
 
 def test_captions_are_read_from_the_file_of_their_paper(captioned):
     caption = captioned(CAPTIONS).figure("paper", "fig1").caption
-    assert caption == config.Caption("Two lines.", ("The first.", "1e5 is the most."))
+    assert caption == Caption(shows="Two lines.", choices=["The first.", "1e5 is the most."])
 
 
 def test_a_layer_may_say_a_caption_anew(captioned):
     layer = "captions: {paper: {fig1: {shows: Another.}}}"
     caption = captioned(CAPTIONS, layer).figure("paper", "fig1").caption
-    assert caption == config.Caption("Another.", ("The first.", "1e5 is the most."))
+    assert caption == Caption(shows="Another.", choices=["The first.", "1e5 is the most."])
 
 
 CAPTION_MISTAKES = {
@@ -693,21 +696,21 @@ UNLIMITED = {
     "from",
     "to",
     "x_limit",
-    "stated/items/epsilon",
-    "stated/items/deviation",
+    "PointSection/epsilon",
+    "PointSection/deviation",
     "fixed/additionalProperties",
 }
 
 
 def test_every_number_that_decides_how_much_is_computed_has_a_limit():
-    for path, node in _numbers(schema.schema()):
+    for path, node in _numbers(documentation.schema()):
         limited = "maximum" in node or "exclusiveMaximum" in node
         assert limited or any(path.endswith(f"/{name}") for name in UNLIMITED), path
 
 
 def test_limits_of_variables_are_those_of_the_accountants_with_their_reason():
-    found = schema.schema()["$defs"]
-    keys = found["panel"]["properties"] | found["randomizer"]["properties"]
+    found = documentation.schema()["$defs"]
+    keys = found["BoundsPanel"]["properties"] | found["Randomizer"]["properties"]
     limited = [one for one in VARIABLES.values() if one.limit]
     assert {"n", "k", "slots", "rounds", "categories", "eps0", "sigma"} <= {one.name for one in limited}
     for one in limited:
@@ -825,21 +828,23 @@ def test_a_missing_file_is_named(tmp_path):
 
 # The page of keys
 
+PAGE = key_table(documentation.keys(), table())
+
 
 def test_page_of_keys_is_current(root):
-    assert (root / "config/README.md").read_text(encoding="utf-8") == schema.key_table()
+    assert (root / "config/README.md").read_text(encoding="utf-8") == PAGE
 
 
 def test_every_key_is_described():
-    rows = [line.split(" | ") for line in schema.key_table().splitlines() if line.startswith("| `")]
+    rows = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| `")]
     assert len(rows) > 20
     for key, meaning, values in rows:
-        assert len(meaning.split()) >= 2, f"{key} lacks a description in the schema"
+        assert len(meaning.split()) >= 2, f"{key} lacks a description"
         assert values.removesuffix(" |").strip(), key
 
 
 def test_page_of_keys_has_every_key_of_the_shipped_configuration(root):
-    rows = {line.split("`")[1] for line in schema.key_table().splitlines() if line.startswith("| `")}
+    rows = {line.split("`")[1] for line in PAGE.splitlines() if line.startswith("| `")}
     patterns = [re.sub(r"<\w+>", r"[^.]+", row.replace(".", r"\.")) for row in rows]
 
     def keys(node, prefix=""):
@@ -856,7 +861,7 @@ def test_page_of_keys_has_every_key_of_the_shipped_configuration(root):
 def test_two_figures_of_different_kinds_have_different_names(shipped, refusal_over_shipped):
     (curve, *_), panel = shipped.of("quantities")[0].curves, {"clients": [1]}
     (known,) = shipped.of("simulation")
-    given = {**known.settings, "clients": panel["clients"]}
+    given = {**known.settings.model_dump(by_alias=True), "clients": panel["clients"]}
     message = refusal_over_shipped(yaml.safe_dump({"simulation": {curve.paper: {curve.figure: given}}}))
     assert f"figure {curve.figure!r} of {curve.paper!r} stands under quantities too" in message
 

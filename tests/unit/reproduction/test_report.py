@@ -73,7 +73,7 @@ def test_a_bracket_needs_both_sides_at_the_same_points(curves, says):
 
 def test_panels_with_both_sides_are_in_the_table(root):
     settings = config.load([root / "config/config.yaml"])
-    panels = products.report(settings, [], root / "workflow/report").parameters["panels"]
+    panels = products.report(settings, []).parameters["panels"]
     gap = next(figure for figure in settings.of("bounds") if figure.name == "gap")
     mine = [entry for entry in panels if entry["figure"].startswith("beyond, gap,")]
     along_epsilon = {curve.panel for curve in gap.curves if answer(curve.variable) == "epsilon"}
@@ -222,7 +222,7 @@ def test_figures_have_readable_names(name, readable):
 
 def test_the_report_asks_for_the_code_that_would_make_each_result_now(root, shipped):
     results = [curve.product("results") for curve in shipped.curves[:3]]
-    records = products.report(shipped, results, root / "workflow/report").parameters["records"]
+    records = products.report(shipped, results).parameters["records"]
     assert records == {result.record: result.request()["code"] for result in results}
 
 

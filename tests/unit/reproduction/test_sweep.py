@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from shuffledp import accountants
 from shuffledp.records import tables
 from shuffledp.reproduction import config
-from shuffledp.reproduction.figures import products as figure_products
-from shuffledp.reproduction.figures.captions import render_caption
 from shuffledp.reproduction.figures.frontier import draw_frontier
 from shuffledp.reproduction.studies.frontier import Cell, frontier, undominated
 from shuffledp.training.costs import core_seconds
@@ -21,9 +19,8 @@ styles:
   girgis2021-upper: {color: "#0072b2", line: solid}
   clones-pld: {color: "#009e73", line: dashdot}
   check-in-pld: {color: "#009e73", line: longdash}
-bounds: {}
+captions: {sweep: {frontier: {shows: What it shows.}}}
 sweep:
-  shows: What it shows.
   experiment:
     data: synthetic
     model: mnist_cnn_16
@@ -129,17 +126,17 @@ def test_the_frontier_reads_all_that_is_made(sweep):
     assert cell["runs"][1] == "r/sweep/eps0~1/k~200/randomizer~linf_coordinate/seed1.csv"
 
 
-def test_the_figure_is_drawn_from_the_frontier(load, root):
+def test_the_figure_is_drawn_from_the_frontier(load):
     settings = load(BASE)
-    product = figure_products.frontier(settings, settings.sweep)
+    (figure,) = settings.of("frontier")
+    assert settings.drawn == (), "by request alone"
+    assert settings.drawable == (figure,)
+    product = settings.product(figure)
     assert product.outputs == ("figures/sweep/frontier.pdf", "figures/sweep/frontier.png")
     assert product.inputs == ("results/sweep/frontier.csv",)
     assert product.parameters["randomizers"] == ["l2_hemisphere", "linf_coordinate"]
     assert [name for name, _ in product.parameters["curves"]] == ["girgis2021-upper", "clones-pld"]
-    caption = render_caption(
-        root / "workflow/report/frontier.rst",
-        {"caption": figure_products.frontier_caption(settings, settings.sweep)},
-    )
+    caption = figure.text(settings.results)
     for words in (
         "all 12 experiments",
         "model = mnist_cnn_16, n = 600, delta = 1e-5, clip = norm; 3 epochs; mean over seeds 0 to 1",

@@ -70,7 +70,7 @@ def train(
     last epoch; one that is there and up to date is not done again.
     """
     wanted = _seeds(seed, seeds)
-    optional_packages.need("yaml", "jsonschema", extra="training")
+    optional_packages.need("yaml", "pydantic", extra="training")
     from shuffledp.records import refusals
     from shuffledp.reproduction import config as configuration
     from shuffledp.reproduction.trainings import recorded
@@ -127,7 +127,7 @@ def reproduce(
     processor may give other last digits. Exits with 1 if a value differs.
     """
     wanted = _seeds(seed, seeds)
-    optional_packages.need("yaml", "jsonschema", "torch", extra="training")
+    optional_packages.need("yaml", "pydantic", "torch", extra="training")
     from shuffledp.reproduction import config as configuration
     from shuffledp.reproduction.trainings import commands, recorded
 
@@ -161,7 +161,7 @@ def tune(experiment: str, device: str, threads: int, data: str | None, config: t
     Writes tuning/<experiment>.csv among the results, and a record beside it. Nothing is chosen: write the
     best into the configuration.
     """
-    optional_packages.need("yaml", "jsonschema", extra="training")
+    optional_packages.need("yaml", "pydantic", extra="training")
     from shuffledp.reproduction import config as configuration
 
     settings = configuration.load(config or (DEFAULT_CONFIG,))

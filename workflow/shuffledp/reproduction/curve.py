@@ -8,15 +8,13 @@ from typing import Any
 from shuffledp import accountants
 from shuffledp.accountants import named
 from shuffledp.records.provenance import Product
+from shuffledp.reproduction.tables import Table
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Table):
     """One curve of a figure: what to compute, and whether it is drawn."""
 
-    paper: str
-    figure: str
-    panel: str
     accountant: str
     variable: str
     values: tuple[float, ...]
@@ -25,22 +23,22 @@ class Curve:
     randomizer: tuple[tuple[str, Any], ...] = ()
 
     @property
+    def file(self) -> str:
+        """The name of the accountant."""
+        return self.accountant
+
+    @property
     def entry(self) -> accountants.Accountant:
         """The accountant: of the registry, or of a randomiser."""
         return named.accountant(self.accountant, **dict(self.randomizer))
-
-    def stem(self, results: str) -> str:
-        """Return the path of the result without its suffix."""
-        return f"{results}/{self.paper}/{self.figure}/{self.panel}/{self.accountant}"
 
     def product(self, results: str) -> Product:
         """Return the curve as a product of the workflow."""
         entry = self.entry
         about = {key: value for key, value in asdict(entry).items() if key != "compute"}
-        stem = self.stem(results)
         own = {"randomizer": dict(self.randomizer)} if self.randomizer else {}
-        return Product(
-            record=f"{stem}.json",
+        return self.made(
+            results,
             parameters={
                 "accountant": {**about, "needs": list(entry.needs)},
                 "variable": self.variable,
@@ -49,7 +47,6 @@ class Curve:
                 **own,
             },
             modules=(entry.compute.__module__, "shuffledp.accountants.curves", "shuffledp.records.tables"),
-            outputs=(f"{stem}.csv",),
             # names, words and ranges decide no number
             without=("shuffledp.variables",),
         )

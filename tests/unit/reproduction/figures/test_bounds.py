@@ -10,9 +10,8 @@ from matplotlib import colors
 
 from shuffledp.accountants.systems import answer
 from shuffledp.records import tables
-from shuffledp.reproduction.figures import products
 from shuffledp.reproduction.figures.bounds import draw_bounds
-from shuffledp.reproduction.figures.captions import power_of_ten
+from shuffledp.reproduction.figures.numbers import power_of_ten
 
 # Titles give three digits.
 THREE_DIGITS = 0.006
@@ -40,7 +39,7 @@ def curve(variable="rounds", **columns):
 @pytest.fixture(scope="session")
 def asked(shipped, shipped_figure):
     """The parameters that the job of a shipped figure is asked to draw."""
-    return products.bounds(shipped, shipped_figure).parameters
+    return shipped.product(shipped_figure).parameters
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +89,7 @@ def test_shipped_figures_have_one_legend_in_the_order_of_the_configuration(drawn
     figure, _ = drawn
     (legend,) = figure.legends
     labels = [text.get_text() for text in legend.get_texts()]
-    wanted = [asked["styles"][name]["label"] for name in shipped_figure.settings["curves"]]
+    wanted = [asked["styles"][name]["label"] for name in shipped_figure.looks]
     assert labels == list(dict.fromkeys(wanted))
     assert all(axis.get_legend() is None for axis in figure.axes)
 

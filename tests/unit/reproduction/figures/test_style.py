@@ -144,7 +144,7 @@ def looks_of(figure):
         for one in figure.lines:
             panels.setdefault(one.panel, []).append(one.look)
         return list(panels.values())
-    looks = figure.settings.get("styles", {}).values()
+    looks = getattr(figure, "looks", {}).values()
     return [list({look["label"]: look for look in looks}.values())]
 
 
@@ -167,7 +167,7 @@ def test_a_bound_looks_the_same_in_every_figure(shipped):
     """Looks are given once for an accountant, and accountants of one label are one bound."""
     by_label = {}
     for figure in shipped.drawn:
-        for look in figure.settings.get("styles", {}).values():
+        for look in getattr(figure, "looks", {}).values():
             by_label.setdefault(look["label"], set()).add((look["color"], look["line"], look.get("marker")))
     assert {label: looks for label, looks in by_label.items() if len(looks) > 1} == {}
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from pydantic import Field
 
 from shuffledp.records import tables
+from shuffledp.reproduction.figures import words
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import (
     LEGEND_ROW,
@@ -20,6 +20,135 @@ from shuffledp.reproduction.figures.style import (
     draw_over_seeds,
     style,
 )
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.model import LEFT_OUT, By, OneOf, Section, Words
+from shuffledp.reproduction.tables import Utility
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class PanelSection(Section):
+    """One panel: the runs of one experiment."""
+
+    experiment: str
+    """One of training.experiments, with a local randomiser and a delta, of the system of the accountants."""
+    title: str
+    """What the panel's title says."""
+
+
+class PointSection(Section):
+    """A point that the paper states."""
+
+    panel: str
+    """Panel in which it is drawn."""
+    curve: str
+    """Accountant in whose colour it is drawn."""
+    epsilon: Annotated[float, Field(gt=0)]
+    """Epsilon of the point."""
+    accuracy: Annotated[float, Field(ge=0, le=100)]
+    """Accuracy in percent."""
+    deviation: Annotated[float, Field(ge=0)] = LEFT_OUT
+    """Its standard deviation in percent; no bar if absent."""
+
+
+class AccuracySection(Section):
+    """One figure of test accuracy against epsilon; it becomes <figures>/<paper>/<figure>.pdf and .png."""
+
+    curves: Words
+    """Accountants whose epsilon is the x axis of a curve each."""
+    x_scale: Annotated[str, OneOf(("linear", "log"))] = "linear"
+    """Scale of the x axis; linear if absent."""
+    x_limit: Annotated[float, Field(gt=0)] = LEFT_OUT
+    """Largest epsilon shown; all if absent."""
+    stated: list[PointSection] = Field(default=[])
+    """Points that the paper states, drawn as crosses."""
+    panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
+    """Panels, left to right."""
+
+
+@dataclass(frozen=True)
+class Accuracy(PaperFigure):
+    """One figure of accuracy against epsilon."""
+
+    holds = AccuracySection
+    about = "Figures of test accuracy against epsilon"
+    place = 3
+    parts = "panels"
+    template = f"""\
+{{% for panel in panels %}}
+- {{% if panels | length > 1 %}}Panel {{{{ panel.name }}}}: e{{% else %}}E{{% endif %}}xperiment ``{{{{ panel.experiment }}}}``: {{{{ panel.setting }}}}; {{{{ panel.rounds }}}} rounds; {{% if panel.seeds > 1 %}}seeds 0 to {{{{ panel.seeds - 1 }}}}, mean and standard deviation{{% else %}}seed 0 alone{{% endif %}}; {{{{ panel.data }}}}; trained on {{{{ panel.device }}}}.
+{{% endfor %}}
+
+Curves, each the same accuracies against epsilon by another accountant:
+
+{words.CURVES}"""  # noqa: E501  # a line of the page is a line here
+
+    settings: AccuracySection
+    looks: Mapping[str, Mapping[str, str]]
+    panels: tuple[Utility, ...]
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: AccuracySection, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if its experiments are there and its accountants are of their systems."""
+        at = [cls.kind, paper, name]
+        for index, point in enumerate(settings.stated):
+            for key, named, known in (
+                ("panel", point.panel, settings.panels),
+                ("curve", point.curve, settings.curves),
+            ):
+                if named not in known:
+                    raise context.fault(
+                        f"{key} of what the paper states must be one of the figure's ({', '.join(known)}), "
+                        f"got {named!r}",
+                        [*at, "stated", str(index), key],
+                    )
+        for accountant in settings.curves:
+            context.check_accountant(accountant, [*at, "curves"])
+        panels = []
+        for label, panel in settings.panels.items():
+            place = [*at, "panels", label, "experiment"]
+            experiment = context.accounted_for(panel.experiment, place)
+            for accountant in settings.curves:
+                context.check_system(accountant, experiment, place)
+            panels.append(Utility(paper, name, label, experiment, tuple(settings.curves)))
+        return cls(paper, name, settings, caption, context.looks(settings.curves), tuple(panels))
+
+    @property
+    def tables(self) -> tuple[Utility, ...]:
+        """A table a panel."""
+        return self.panels
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the tables."""
+        return tuple(panel.path(results) for panel in self.panels)
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the table and title of each panel, the looks of the curves, and the horizontal axis."""
+        return {
+            "panels": [[panel.panel, panel.path(results)] for panel in self.panels],
+            "titles": {
+                panel.panel: words.titled(
+                    self.settings.panels[panel.panel].title, [panel.experiment], results
+                )
+                for panel in self.panels
+            },
+            "stated": [point.model_dump(exclude_unset=True) for point in self.settings.stated],
+            "curves": [[name, dict(look)] for name, look in self.looks.items()],
+            "x_scale": self.settings.x_scale,
+            "x_limit": self.settings.x_limit,
+        }
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what was trained, panel by panel, the devices that the runs record, and the accountants."""
+        panels = [{"name": panel.panel, **words.run(panel.experiment, results)} for panel in self.panels]
+        return {"panels": panels, "curves": words.curves(self.panels[0].entries, self.looks)}
+
 
 _CROSS = "x"
 
@@ -61,6 +190,9 @@ def draw_accuracy(
         epsilon is infinite, nan or, on a logarithmic axis, 0 are left out, marked at the end of the axis, and
         counted in a warning.
     """
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
         height = PANEL_HEIGHT + 0.6 + LEGEND_ROW * (len(curves) + bool(stated))

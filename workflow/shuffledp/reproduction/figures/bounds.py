@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from pydantic import Field
 
 from shuffledp.accountants.systems import answer
 from shuffledp.accountants.systems import variables as all_variables
 from shuffledp.records import tables
-from shuffledp.reproduction.figures.captions import power_of_ten
+from shuffledp.reproduction.curve import Curve
+from shuffledp.reproduction.figures import words
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
+from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.figures.style import (
     LEGEND_ROW,
     NARROWEST,
@@ -24,7 +25,148 @@ from shuffledp.reproduction.figures.style import (
     line,
     style,
 )
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.model import LEFT_OUT, By, Section, Target, Words
+from shuffledp.reproduction.sections.panels import BoundsPanel, curves_of
 from shuffledp.variables import VARIABLES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class BoundsSection(Section):
+    """One figure; it becomes <figures>/<paper>/<figure>.pdf and .png."""
+
+    curves: Words = Field(default=[])
+    """Accountants, or curves of randomisers, drawn in each panel that names none itself."""
+    undrawn: Words = Field(default=[])
+    """Accountants computed for the ledger and not drawn."""
+    ratio: Annotated[Words, Field(min_length=2)] = LEFT_OUT
+    """Curves: the ratio of the first to the largest of the others is drawn under each panel."""
+    relative: str = LEFT_OUT
+    """A curve: the ratio of every other one to it is drawn under each panel."""
+    delta: Target = LEFT_OUT
+    """Target delta; a figure's delta holds for the panels that name none."""
+    panels: Annotated[dict[str, BoundsPanel], By("panel"), Field(min_length=1)]
+    """Panels, left to right."""
+
+
+@dataclass(frozen=True)
+class Bounds(PaperFigure):
+    """One figure of bounds."""
+
+    holds = BoundsSection
+    about = "Figures of bounds"
+    place = 1
+    template = f"""\
+{{% for panel in panels %}}
+- Panel {{{{ panel.name }}}}{{% if panel.title %}}, {{{{ panel.title }}}}{{% endif %}}: {{{{ panel.answer }}}} against {{{{ panel.variable }}}}, {{{{ panel.points }}}} points from {{{{ panel.from }}}} to {{{{ panel.to }}}}; {{{{ panel.fixed }}}}.
+{{% endfor %}}
+
+Curves:
+
+{words.CURVES}"""  # noqa: E501  # a line of the page is a line here
+    ending = "\nComputed on the CPU in double precision; no randomness is involved.\n"
+
+    settings: BoundsSection
+    looks: Mapping[str, Mapping[str, str]]
+    curves: tuple[Curve, ...]
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: BoundsSection, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if each accountant is given what it takes."""
+        at = [cls.kind, paper, name]
+        if settings.ratio and settings.relative:
+            raise context.fault(
+                "ratio and relative share the strip under a panel; remove one", [*at, "relative"]
+            )
+        curves: list[Curve] = []
+        for label, panel in settings.panels.items():
+            drawn = panel.drawn(settings.curves)
+            if not drawn:
+                raise context.fault(
+                    "curves must be named, by the figure or by each of its panels", [*at, "panels", label]
+                )
+            if settings.ratio and not set(settings.ratio) <= set(drawn):
+                names = ", ".join(settings.ratio)
+                raise context.fault(f"ratio must name curves of each panel, got {names}", [*at, "ratio"])
+            if settings.relative and settings.relative not in drawn:
+                raise context.fault(
+                    f"relative must name a curve of each panel, got {settings.relative!r}", [*at, "relative"]
+                )
+            curves += curves_of(
+                panel,
+                at=[*at, "panels", label],
+                drawn=settings.curves,
+                undrawn=settings.undrawn,
+                delta=settings.delta,
+                context=context,
+            )
+        names_drawn = dict.fromkeys(curve.accountant for curve in curves if curve.drawn)
+        return cls(paper, name, settings, caption, context.looks(names_drawn), tuple(curves))
+
+    @property
+    def drawn(self) -> tuple[Curve, ...]:
+        """The curves that appear in the figure."""
+        return tuple(curve for curve in self.curves if curve.drawn)
+
+    @property
+    def tables(self) -> tuple[Curve, ...]:
+        """A table a curve, drawn or not."""
+        return self.curves
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the curves that are drawn."""
+        return tuple(curve.path(results) for curve in self.drawn)
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the curves of each panel, their looks, and what the strips under the panels show."""
+        panels: dict[str, Any] = {
+            name: {"variable": panel.x.variable, "title": panel.title, "curves": []}
+            for name, panel in self.settings.panels.items()
+        }
+        for curve in self.drawn:
+            panels[curve.panel]["curves"].append([curve.accountant, curve.path(results)])
+        return {
+            "panels": panels,
+            "order": list(panels),
+            "styles": self.looks,
+            "ratio": self.settings.ratio,
+            "relative": self.settings.relative,
+        }
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what varies and what is fixed, panel by panel, and the accountants."""
+        panels = []
+        for name, panel in self.settings.panels.items():
+            curves = [curve for curve in self.curves if curve.panel == name]
+            curve, fixed = curves[0], dict(pair for curve in curves for pair in curve.fixed)
+            panels.append(
+                {
+                    "name": name,
+                    "title": panel.title,
+                    "variable": curve.variable,
+                    "answer": answer(curve.variable),
+                    "from": short(curve.values[0]),
+                    "to": short(curve.values[-1]),
+                    "points": len(curve.values),
+                    "fixed": ", ".join(f"{key} = {short(value)}" for key, value in fixed.items()),
+                }
+            )
+        by_name = {curve.accountant: curve.entry for curve in self.drawn}
+        return {"panels": panels, "curves": words.curves(map(by_name.__getitem__, self.looks), self.looks)}
+
+
+_COLUMNS = 3  # panels in a row, at most
+_SHORT = 46  # letters of a label of which two fit beside each other under three panels
+_ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
+_RATIO, _RELATIVE = 0.75, 1.2  # inches, of a strip
+_DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
 def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
@@ -39,13 +181,6 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
     if "n" in fixed and "k" in fixed:
         words[1] += rf" ($\gamma = {power_of_ten(fixed['k'] / fixed['n'])}$)"
     return ", ".join(words[:2]) + "\n" + ", ".join(words[2:])
-
-
-_COLUMNS = 3  # panels in a row, at most
-_SHORT = 46  # letters of a label of which two fit beside each other under three panels
-_ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
-_RATIO, _RELATIVE = 0.75, 1.2  # inches, of a strip
-_DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:
@@ -91,6 +226,8 @@ def draw_bounds(
         where epsilon (or delta) is 0, infinite or nan are left out, marked at the end of the axis, and
         counted in a warning.
     """
+    from matplotlib.figure import Figure
+
     columns = 2 if len(panels) == 4 else min(len(panels), _COLUMNS)
     width = max(PANEL_WIDTH * columns, NARROWEST)
     rows = -(-len(panels) // columns)
@@ -159,6 +296,8 @@ def _draw_panel(
 
 def _plain_ticks(axis: Axes, variable: str) -> None:
     """Label an axis of eps0 at 1, 2 and 5: of its few decades powers of ten would be one label or two."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     if variable == "eps0":
         axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

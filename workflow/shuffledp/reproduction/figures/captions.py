@@ -1,32 +1,38 @@
-"""Captions, from templates over the resolved configuration."""
+"""Captions, from templates over the resolved configuration, and the page that shows them with the figures."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jinja2
 
+_HEAD = "**{{ paper }}, {{ figure }}.** {{ shows }}\n\n"
+_CHOICES = """\
+{% if choices %}
 
-def short(value: float) -> str:
-    """Return a number as people write it: 0.5, 100, 1e5, 1e-8."""
-    if value != 0 and not 1e-3 < abs(value) < 1e4:
-        mantissa, exponent = f"{value:.6e}".split("e")
-        return f"{float(mantissa):g}e{int(exponent)}"
-    return f"{value:.6g}"
+Choices made here, where {{ open | default("a paper leaves something open or states it otherwise") }}:
+
+{% for choice in choices %}
+- {{ choice }}
+{% endfor %}
+{% endif %}
+"""
 
 
-def power_of_ten(value: float) -> str:
-    """Return a number for use inside mathtext: in powers of ten if it is 1000 or more, or below 0.001."""
-    value = float(f"{value:.3g}")
-    if 1e-3 < abs(value) < 1e3 or value == 0:
-        return f"{value:g}"
-    mantissa, exponent = f"{value:.2e}".split("e")
-    factor = "" if float(mantissa) == 1 else rf"{float(mantissa):g} \cdot "
-    return f"{factor}10^{{{int(exponent)}}}"
+def render(template: str, about: Mapping[str, Any], *, ending: str = "") -> str:
+    """Return a caption: what is shown, the template of a kind of figure, what was chosen, and an ending.
+
+    Args:
+        template: of the kind of figure, for jinja.
+        about: what the templates name: paper, figure, shows, choices, and what that of the kind takes.
+        ending: another template, of what comes last.
+
+    Raises:
+        jinja2.UndefinedError: a template names something that is not there.
+    """
+    return _compiled(f"{_HEAD}{template}{_CHOICES}{ending}").render(about).strip() + "\n"
 
 
 # Once for all figures of a kind: compiling takes longer than filling in.
@@ -34,16 +40,6 @@ def power_of_ten(value: float) -> str:
 def _compiled(text: str) -> jinja2.Template:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(text)
-
-
-def render_caption(template: Path | str, params: Mapping[str, Any]) -> str:
-    """Render a caption as Snakemake's report does: the template sees ``snakemake.params``.
-
-    Raises:
-        jinja2.UndefinedError: the template names a setting that is not there.
-    """
-    text = Path(template).read_text(encoding="utf-8")
-    return _compiled(text).render(snakemake=SimpleNamespace(params=SimpleNamespace(**params))).strip() + "\n"
 
 
 def render_gallery(entries: Sequence[tuple[str, str, str]]) -> str:

@@ -3,17 +3,113 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from shuffledp.convergence import girgis2021_convergence
 from shuffledp.records import tables
-from shuffledp.reproduction.figures.captions import power_of_ten
+from shuffledp.reproduction.figures import words
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
+from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.model import Section
+from shuffledp.reproduction.trainings import recorded
+from shuffledp.training.experiment import Experiment
+from shuffledp.training.sgd.schedule import THEOREM3
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class ConvergenceSection(Section):
+    """One figure; it becomes <figures>/<paper>/<figure>.pdf and .png once its experiment is trained."""
+
+    experiment: str
+    """Name of an experiment with the schedule girgis2021-theorem3 and a delta."""
+
+
+@dataclass(frozen=True)
+class Convergence(PaperFigure):
+    """One figure of excess risk against Theorem 3 of girgis2021."""
+
+    holds = ConvergenceSection
+    about = "Figures of excess risk against Theorem 3 of girgis2021"
+    place = 4
+    template = """\
+- Panel a: excess risk against rounds; experiment ``{{ experiment }}``: {{ setting }}; {{ rounds }} rounds; seeds 0 to {{ seeds - 1 }}, their mean and the band from the smallest to the largest; {{ data }}; trained on {{ device }}.
+- Panel b: epsilon against rounds by Theorem 1 and Lemma 1, an upper bound.
+"""  # noqa: E501  # a line of the page is a line here
+
+    settings: ConvergenceSection
+    experiment: Experiment
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: ConvergenceSection, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if its experiment is there and has the steps of the theorem."""
+        fitting = {
+            entry.name: entry
+            for entry in context.experiments
+            if entry.schedule == THEOREM3 and entry.delta is not None
+        }
+        if settings.experiment not in fitting:
+            raise context.fault(
+                f"experiment must be one with schedule {THEOREM3!r} and a delta ({', '.join(fitting)}), got "
+                f"{settings.experiment!r}",
+                [cls.kind, paper, name, "experiment"],
+            )
+        return cls(paper, name, settings, caption, fitting[settings.experiment])
+
+    def with_runs(self, results: str) -> Self | None:
+        """Return the figure if the runs of its experiment are there, and None otherwise."""
+        return self if recorded.is_trained(self.experiment, results) else None
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the runs."""
+        return recorded.runs(self.experiment, results)
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the runs, and what the theorem takes."""
+        experiment = self.experiment
+        return {
+            "runs": list(recorded.runs(experiment, results)),
+            "theorem": {
+                **experiment.theorem3,
+                "n": experiment.n,
+                "delta": experiment.delta,
+                "diameter": experiment.diameter,
+            },
+        }
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what was trained, and the devices that the runs record."""
+        experiment = self.experiment
+        numbers = {
+            "n": experiment.n,
+            "k": experiment.k,
+            "eps0": experiment.eps0,
+            "delta": experiment.delta,
+            "d": experiment.dimension,
+            "L": experiment.clip_norm,
+            "D": experiment.diameter,
+            "mu": experiment.regularization,
+        }
+        setting = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer")]
+        setting += [f"{key} = {short(value)}" for key, value in numbers.items()]  # type: ignore[arg-type]
+        digits = f", digits {' and '.join(map(str, experiment.digits))} alone" if experiment.digits else ""
+        return {
+            **words.run(experiment, results),
+            "setting": ", ".join(setting),
+            "data": f"{words.DATA[experiment.data]}{digits}",
+        }
+
 
 _BOUND, _RUNS = "#c84f00", "#004c9c"
 
@@ -39,6 +135,8 @@ def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]
     Raises:
         ValueError: the runs have different rounds.
     """
+    from matplotlib.figure import Figure
+
     rounds = runs[0]["round"].to_numpy()
     if any(not np.array_equal(table["round"], rounds) for table in runs):
         raise ValueError("runs must have the same rounds; train the seeds with one configuration")

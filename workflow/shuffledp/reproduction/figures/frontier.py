@@ -2,18 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from shuffledp.records import tables
+from shuffledp.reproduction.figures import words
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
+from shuffledp.reproduction.figures.numbers import short
 from shuffledp.reproduction.figures.style import LEGEND_ROW, PANEL_HEIGHT, PANEL_WIDTH, line, style
+from shuffledp.reproduction.sections import study
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.studies.grid import FOLDER, Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Frontier(PaperFigure):
+    """The figure of a large study, which stands under sweep and is drawn by all_sweep alone."""
+
+    holds = study.Study
+    about = "A large study"
+    place = 7
+    by_request = True
+    template = f"""\
+- Test accuracy against epsilon: of all {{{{ points }}}} experiments and the ends of all their epochs, those that none beats with at most that epsilon; {{{{ setting }}}}; {{{{ epochs }}}} epochs; {{% if seeds > 1 %}}mean over seeds 0 to {{{{ seeds - 1 }}}}{{% else %}}seed 0 alone{{% endif %}}; {{{{ data }}}}; trained on {{{{ device }}}}.
+- The grid: eps0 = {{{{ eps0 }}}}; k = {{{{ k }}}}.
+{{% for randomizer in randomizers %}}
+- Marker for ``{{{{ randomizer.name }}}}``: clip norm {{{{ randomizer.clip_norm }}}}, learning rate {{{{ randomizer.rates }}}}.
+{{% endfor %}}
+
+Curves, each the same accuracies against epsilon by another accountant:
+
+{words.CURVES}"""  # noqa: E501  # a line of the page is a line here
+
+    settings: study.Study
+    looks: Mapping[str, Mapping[str, str]]
+    sweep: Sweep
+
+    @classmethod
+    def section(cls) -> tuple[str, Any]:
+        """Return the key of the configuration that the study stands under, and its type."""
+        return study.SECTION, cls.holds
+
+    @classmethod
+    def declared(cls, section: study.Study) -> Iterator[tuple[list[str], str, str, Any]]:
+        """Yield the one figure of the study."""
+        yield [study.SECTION], FOLDER, cls.kind, section
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: study.Study, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if the study can be trained and accounted for."""
+        sweep = study.sweep(settings, context)
+        return cls(paper, name, settings, caption, context.looks(settings.curves), sweep)
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the table of what no other point beats."""
+        return self.sweep.frontier(results).outputs
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the table, the looks of the curves, and the randomisers that have a marker each."""
+        (table,) = self.inputs(results)
+        return {
+            "table": table,
+            "curves": [[name, dict(look)] for name, look in self.looks.items()],
+            "randomizers": [entry.name for entry in self.settings.grid.randomizer],
+        }
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what was trained, and the devices that the runs record."""
+        grid, cell = self.settings.grid, self.sweep.cells[0]
+        runs = [run for _, product in self.sweep.trainings(results) for run in product.outputs]
+        setting = [f"model = {cell.model}", f"n = {short(cell.n)}", f"delta = {short(cell.delta)}"]  # type: ignore[arg-type]
+        by_name = {cell.randomizer: cell for cell in self.sweep.cells}
+        return {
+            "open": "something is open",
+            "points": len(self.sweep.cells),
+            "setting": ", ".join([*setting, f"clip = {cell.clip}"]),
+            "epochs": cell.total_epochs,
+            "seeds": cell.seeds,
+            "data": words.trained_on(cell),
+            "device": words.devices(runs),
+            "eps0": ", ".join(map(short, grid.eps0)),
+            "k": ", ".join(map(short, grid.k)),
+            "randomizers": [
+                {"name": name, "clip_norm": short(one.clip_norm), "rates": words.rates(one)}  # type: ignore[arg-type]
+                for name, one in by_name.items()
+            ],
+            "curves": words.curves(self.sweep.entries, self.looks),
+        }
+
 
 _MARKERS = ("o", "^", "s", "D")
 _SIZE = 3.2
@@ -43,6 +130,10 @@ def draw_frontier(
         The figure, to be saved by ``figures.style.save``. Points where epsilon is 0 or infinite are left out,
         marked at the end of the axis, and counted in a warning.
     """
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     markers = dict(zip(randomizers, _MARKERS, strict=False))
     with style():
         height = 1.4 * PANEL_HEIGHT + 0.3 + LEGEND_ROW * len(curves)

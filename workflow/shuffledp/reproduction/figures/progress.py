@@ -3,15 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-import pandas as pd
-from matplotlib.figure import Figure
+from pydantic import Field
 
 from shuffledp.records import tables
+from shuffledp.reproduction.figures import words
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_over_seeds, style
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import LINES, Context
+from shuffledp.reproduction.sections.model import By, Color, OneOf, Section
 from shuffledp.reproduction.studies.over_seeds import accuracies
+from shuffledp.reproduction.trainings import recorded
+from shuffledp.training.experiment import Experiment
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class LineSection(Section):
+    """One line: the runs of one experiment."""
+
+    experiment: str
+    """One of training.experiments."""
+    label: str
+    """Legend entry."""
+    color: Color
+    """Colour, as #rrggbb."""
+    line: Annotated[str, OneOf(LINES)]
+    """Line style."""
+
+
+class PanelSection(Section):
+    """One panel."""
+
+    title: str
+    """What the panel's title says."""
+    lines: Annotated[list[LineSection], Field(min_length=1)]
+    """Its lines: objects with experiment, label, color and line (as under styles)."""
+
+
+class ProgressSection(Section):
+    """One figure of test accuracy against rounds; it becomes <figures>/<paper>/<figure>.pdf and .png, with
+    the lines whose experiments are trained."""
+
+    panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
+    """Panels, left to right."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The runs of one experiment."""
+
+    panel: str
+    look: Mapping[str, str]
+    experiment: Experiment
+
+
+@dataclass(frozen=True)
+class Progress(PaperFigure):
+    """One figure of accuracy against rounds."""
+
+    holds = ProgressSection
+    about = "Figures of test accuracy against rounds"
+    place = 6
+    parts = "lines"
+    template = """\
+{% for line in lines %}
+- {% if several %}Panel {{ line.panel }}, {% endif %}{{ line.label }}: experiment ``{{ line.experiment }}``: {{ line.setting }}; {{ line.rounds }} rounds; {% if line.seeds > 1 %}seeds 0 to {{ line.seeds - 1 }}, mean and standard deviation{% else %}seed 0 alone{% endif %}; {{ line.data }}; trained on {{ line.device }}.
+{% endfor %}
+"""  # noqa: E501  # a line of the page is a line here
+
+    settings: ProgressSection
+    lines: tuple[Line, ...]
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: ProgressSection, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if its experiments are there."""
+        known, lines = {entry.name: entry for entry in context.experiments}, []
+        for label, panel in settings.panels.items():
+            for index, line in enumerate(panel.lines):
+                if line.experiment not in known:
+                    raise context.fault(
+                        f"experiment must be one of training.experiments ({', '.join(known)}), got "
+                        f"{line.experiment!r}",
+                        [cls.kind, paper, name, "panels", label, "lines", str(index), "experiment"],
+                    )
+                look = {"color": line.color, "line": line.line, "label": line.label}
+                lines.append(Line(label, look, known[line.experiment]))
+        return cls(paper, name, settings, caption, tuple(lines))
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the runs, each once."""
+        runs = (run for line in self.lines for run in recorded.runs(line.experiment, results))
+        return tuple(dict.fromkeys(runs))
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the lines with their runs, and the titles."""
+        return {
+            "lines": [
+                [line.panel, dict(line.look), list(recorded.runs(line.experiment, results))]
+                for line in self.lines
+            ],
+            "titles": {
+                name: words.titled(
+                    panel.title, [line.experiment for line in self.lines if line.panel == name], results
+                )
+                for name, panel in self.settings.panels.items()
+            },
+        }
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what was trained, line by line, and the devices that the runs record."""
+        return {
+            "several": len({line.panel for line in self.lines}) > 1,
+            "lines": [
+                {"label": line.look["label"], "panel": line.panel, **words.run(line.experiment, results)}
+                for line in self.lines
+            ],
+        }
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:
@@ -38,6 +154,8 @@ def draw_progress(
         The figure; for lines and bands see ``style.draw_over_seeds``. Points that are
         infinite or nan are left out, marked at the end of the axis, and counted in a warning.
     """
+    from matplotlib.figure import Figure
+
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
         figure = Figure(figsize=(width, PANEL_HEIGHT + 0.3), layout="constrained")

@@ -2,15 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-import pandas as pd
-from matplotlib.figure import Figure
+from pydantic import Field
 
 from shuffledp.records import tables
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
+from shuffledp.reproduction.figures.numbers import short
 from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, line, style
+from shuffledp.reproduction.sections.axes import Axis, check_limit, points
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.model import By, Points, Section, Words
+from shuffledp.reproduction.studies import quantities
+from shuffledp.reproduction.tables import QuantityCurve
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# Of quantities that are drawn at random, as those of "runs" are.
+_MOST = {"runs": 1e6, "n": 1e8, "slots": 1e8}
+
+
+Given = Annotated[
+    float,
+    Field(
+        description="Value of a variable; at most 1e6 runs, since each is a simulation, and 1e8 clients and "
+        "slots, since as many numbers are kept."
+    ),
+]
+
+
+class AxisSection(Axis):
+    """What varies along the x axis, and its points."""
+
+    variable: str
+    """What varies."""
+    points: Points
+    """Number of points, equally spaced on a logarithmic axis; values of n and slots are rounded to whole
+    numbers; at most 10 000, since each is computed, stored and drawn."""
+    label: str
+    """Words under the axis."""
+
+
+class PanelSection(Section):
+    """One panel."""
+
+    title: str
+    """Words above the panel."""
+    x: AxisSection
+    """What varies along the x axis, and its points."""
+    y: str
+    """Words beside the y axis."""
+    fixed: Annotated[dict[str, Given], By("variable", free=True)]
+    """What else the quantities take, by name; for drawn ones the number of runs and the seed."""
+    curves: Annotated[Words, Field(min_length=1)]
+    """Names of quantities in the registry of shuffledp.reproduction.studies.quantities."""
+
+
+class QuantitiesSection(Section):
+    """One figure; it becomes <figures>/<paper>/<figure>.pdf and .png."""
+
+    panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
+    """Panels, left to right."""
+
+
+@dataclass(frozen=True)
+class Quantities(PaperFigure):
+    """One figure of quantities of check-in protocols."""
+
+    holds = QuantitiesSection
+    about = "Figures of other quantities of check-in protocols"
+    place = 2
+    template = """\
+{% for panel in panels %}
+- Panel {{ panel.name }}: {{ panel.y }} against {{ panel.variable }}, {{ panel.points }} points from {{ panel.from }} to {{ panel.to }}; {{ panel.fixed }}.
+{% endfor %}
+
+Curves:
+
+{% for curve in curves %}
+- {{ curve.label }} (``{{ curve.name }}``, {{ curve.kind }}): {{ curve.theorem }}.
+{% endfor %}
+"""  # noqa: E501  # a line of the page is a line here
+    ending = """
+Computed on the CPU in double precision; {% if simulated %}what is drawn has the runs and the seed named above{% else %}no randomness is involved{% endif %}.
+"""  # noqa: E501  # a line of the page is a line here
+
+    settings: QuantitiesSection
+    looks: Mapping[str, Mapping[str, str]]
+    curves: tuple[QuantityCurve, ...]
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: QuantitiesSection, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if each quantity is given what it takes."""
+        curves: list[QuantityCurve] = []
+        for label, panel in settings.panels.items():
+            here = [cls.kind, paper, name, "panels", label]
+            axis = panel.x
+            values = points(axis, axis.variable, axis.points, context, [*here, "x"])
+            for index, quantity in enumerate(panel.curves):
+                fixed = _fixed(quantity, panel, values, context, here, index)
+                curves.append(QuantityCurve(paper, name, label, quantity, axis.variable, values, fixed))
+        names = dict.fromkeys(curve.quantity for curve in curves)
+        looks = {one: context.look(one, quantities.get(one).label) for one in names}
+        return cls(paper, name, settings, caption, looks, tuple(curves))
+
+    @property
+    def tables(self) -> tuple[QuantityCurve, ...]:
+        """A table a curve."""
+        return self.curves
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the curves."""
+        return tuple(curve.path(results) for curve in self.curves)
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the axes and curves of each panel, and the looks of the curves."""
+        panels: dict[str, Any] = {
+            name: {
+                "variable": panel.x.variable,
+                "axes": [panel.x.label, panel.y],
+                "title": panel.title,
+                "curves": [],
+            }
+            for name, panel in self.settings.panels.items()
+        }
+        for curve in self.curves:
+            panels[curve.panel]["curves"].append([curve.quantity, curve.path(results)])
+        return {"panels": panels, "order": list(panels), "styles": self.looks}
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what varies and what is fixed, panel by panel, and the quantities."""
+        panels = []
+        for name, panel in self.settings.panels.items():
+            curve = next(curve for curve in self.curves if curve.panel == name)
+            panels.append(
+                {
+                    "name": name,
+                    "y": panel.y,
+                    "variable": curve.variable,
+                    "from": short(curve.values[0]),
+                    "to": short(curve.values[-1]),
+                    "points": len(curve.values),
+                    "fixed": ", ".join(f"{key} = {short(value)}" for key, value in panel.fixed.items()),
+                }
+            )
+        return {
+            "panels": panels,
+            "curves": [quantities.get(name) for name in self.looks],
+            "simulated": any(quantities.get(name).kind == "estimate" for name in self.looks),
+        }
+
+
+def _fixed(
+    quantity: str,
+    panel: PanelSection,
+    values: Sequence[float],
+    context: Context,
+    here: Sequence[str],
+    index: int,
+) -> tuple[tuple[str, float], ...]:
+    """Return what a quantity takes of the variables that its panel fixes."""
+    place, variable = [*here, "curves", str(index)], panel.x.variable
+    try:
+        entry = quantities.get(quantity)
+    except ValueError as error:
+        raise context.fault(str(error), place) from None
+    context.check_style(quantity, place)
+    missing = [key for key in entry.variables if key not in (*panel.fixed, variable)]
+    if missing or variable not in entry.variables:
+        raise context.fault(
+            f"{quantity!r} takes {', '.join(entry.variables)}; let one of them vary and fix the others", place
+        )
+    fixed = tuple((key, panel.fixed[key]) for key in entry.variables if key != variable)
+    for key, value in (*fixed, (variable, max(values))):
+        spot = [*here, "x", "to"] if key == variable else [*here, "fixed", key]
+        if "runs" in entry.variables and value > _MOST.get(key, math.inf):
+            raise context.fault(
+                f"{key} must be at most {_MOST[key]:g}, since {quantity!r} is drawn by simulation, got "
+                f"{value:g}",
+                spot,
+            )
+        check_limit(key, value, context, spot)
+    return fixed
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:
@@ -50,6 +232,8 @@ def draw_quantities(
         errors, if the table has them. Values that are not positive and finite are left out, marked at the end
         of the axis, and counted in a warning.
     """
+    from matplotlib.figure import Figure
+
     with style():
         width = max(PANEL_WIDTH * 1.3 * len(panels), NARROWEST)
         figure = Figure(figsize=(width, PANEL_HEIGHT + 0.7), layout="constrained")

@@ -3,20 +3,126 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
-import pandas as pd
-from matplotlib import colormaps
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from pydantic import Field
 
 from shuffledp.profiles import shuffled_gaussian
 from shuffledp.records import tables
-from shuffledp.reproduction.figures.captions import power_of_ten
+from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
+from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
+from shuffledp.reproduction.sections.axes import Axis, points
+from shuffledp.reproduction.sections.captions import Caption
+from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.model import Count, Points, Section, Unique
+from shuffledp.reproduction.tables import Simulation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class EpsilonSection(Axis):
+    """Where delta is estimated, evenly spaced."""
+
+    first: Annotated[float, Field(ge=0)] = Field(alias="from")
+    """First value."""
+    last: Annotated[float, Field(gt=0)] = Field(alias="to")
+    """Last value."""
+    points: Points
+    """Number of values; at most 10 000, since each is estimated, stored and drawn."""
+
+
+class SimulationSection(Section):
+    """A figure of Monte Carlo estimates, with the exact profile."""
+
+    sigma: Annotated[float, Field(ge=0.1, le=1000)]
+    """Standard deviation of Gaussian noise on records in [0, 1]."""
+    clients: Annotated[list[Annotated[int, Count(1, 1000)]], Unique(), Field(min_length=1, max_length=100)]
+    """Numbers of clients, each a table of its own, <results>/<paper>/<figure>/n<clients>/monte-carlo.csv; at
+    most 100 of them, since each is a simulation of hours; none above 1 000, since each point is as many
+    numbers."""
+    epsilon: EpsilonSection
+    """Where delta is estimated, evenly spaced."""
+    points: Annotated[int, Count(2, 1_000_000_000_000)]
+    """Points of each Monte Carlo estimate; at most 1e12, since they are drawn one after the other, some 10^7
+    a second."""
+    half_width: Annotated[float, Field(gt=0)]
+    """Half the width of the cube on which points are uniform."""
+    seed: Annotated[int, Count(0)]
+    """Seed of the random numbers."""
+
+
+@dataclass(frozen=True)
+class MonteCarlo(PaperFigure):
+    """One figure of Monte Carlo estimates beside the exact profile."""
+
+    holds = SimulationSection
+    about = "Figures of Monte Carlo estimates of the shuffled Gaussian"
+    place = 5
+    template = """\
+- Panels a and b: delta against epsilon, {{ epsilons }} values from {{ from }} to {{ to }}, for n = {{ clients }}; sigma = {{ sigma }}. Lines: exact, as two certified bounds. Points: Monte Carlo estimates from {{ points }} points each, with two standard errors to either side; seed {{ seed }}. Panel a: uniform on the cube [-L, L]^n, as in the paper, with L = {{ half_width }}. Panel b: drawn from M(X').
+- Panel c: the standard error of the estimate for n = {{ largest }}, over the exact delta, by the way in which the points were drawn; ways that never met a point with a value are left out.
+"""  # noqa: E501  # a line of the page is a line here
+
+    settings: SimulationSection
+    panels: tuple[Simulation, ...]
+
+    @classmethod
+    def resolve(
+        cls, paper: str, name: str, settings: SimulationSection, caption: Caption, context: Context
+    ) -> Self:
+        """Return the figure, if epsilon increases."""
+        along, at = settings.epsilon, [cls.kind, paper, name, "epsilon"]
+        panels = [
+            Simulation(
+                paper,
+                name,
+                f"n{n}",
+                n=n,
+                sigma=settings.sigma,
+                eps=points(along, "epsilon", along.points, context, at),
+                points=settings.points,
+                half_width=settings.half_width,
+                seed=settings.seed,
+            )
+            for n in settings.clients
+        ]
+        return cls(paper, name, settings, caption, tuple(panels))
+
+    @property
+    def tables(self) -> tuple[Simulation, ...]:
+        """A table for each number of clients."""
+        return self.panels
+
+    def inputs(self, results: str) -> Sequence[str]:
+        """Return the tables."""
+        return tuple(panel.path(results) for panel in self.panels)
+
+    def parameters(self, results: str) -> Mapping[str, Any]:
+        """Return the tables."""
+        return {"tables": list(self.inputs(results))}
+
+    def in_caption(self, results: str) -> Mapping[str, Any]:
+        """Return what was simulated."""
+        panel, clients = self.panels[0], [one.n for one in self.panels]
+        return {
+            "clients": ", ".join(map(str, clients)),
+            "largest": max(clients),
+            "from": short(panel.eps[0]),
+            "to": short(panel.eps[-1]),
+            "epsilons": len(panel.eps),
+            "sigma": short(panel.sigma),
+            "points": short(panel.points),
+            "half_width": short(panel.half_width),
+            "seed": panel.seed,
+        }
+
 
 _SHOWN = {"uniform": "uniform on the cube", "one": "drawn from $M(X')$"}
 _ERRORS = {
@@ -47,6 +153,10 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
         lower and upper; error bars have two standard errors to either side. Estimates of 0, and what is not
         finite, are left out, marked at the end of the axis, and counted in a warning.
     """
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
     with style():
         figure = Figure(figsize=(3 * PANEL_WIDTH, PANEL_HEIGHT + 0.75), layout="constrained")
         axes = figure.subplots(1, 3)

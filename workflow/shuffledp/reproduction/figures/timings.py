@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from shuffledp.reproduction.figures.style import LINES, PANEL_HEIGHT, PANEL_WIDTH, style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def draw_timings(table: pd.DataFrame) -> Figure:
@@ -14,6 +17,8 @@ def draw_timings(table: pd.DataFrame) -> Figure:
     Args:
         table: with the columns measured, at and seconds; rows without ``at`` are left out.
     """
+    from matplotlib.figure import Figure
+
     with style():
         figure = Figure(figsize=(2 * PANEL_WIDTH, PANEL_HEIGHT + 0.9), layout="constrained")
         axis = figure.add_subplot()

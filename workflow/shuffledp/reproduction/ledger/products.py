@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.config import Settings
+from shuffledp.reproduction.tables import Utility
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 
@@ -30,13 +31,9 @@ class Source(NamedTuple):
 def sources(settings: Settings) -> dict[ledger.Key, Source]:
     """Return where the claims' curves and runs are, of those that are made or will be."""
     made: dict[str, dict[str, Any]] = {
-        f"{one.stem(settings.results)}.csv": {}  # type: ignore[attr-defined]
-        for one in (*settings.curves, *settings.simulations)
+        table.path(settings.results): _setting(table.experiment) if isinstance(table, Utility) else {}
+        for table in settings.tables
     }
-    for quantities in settings.of("quantities"):
-        made |= {f"{curve.stem(settings.results)}.csv": {} for curve in quantities.curves}
-    for figure in settings.of("accuracy"):
-        made |= {f"{panel.stem(settings.results)}.csv": _setting(panel.experiment) for panel in figure.panels}
     for experiment in settings.experiments:
         runs = recorded.runs(experiment, settings.results)
         made |= {run: _setting(experiment) for run in runs if Path(run).exists()}

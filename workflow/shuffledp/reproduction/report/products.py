@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from shuffledp.accountants.systems import answer
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction.config import Settings
 from shuffledp.reproduction.curve import Curve
-from shuffledp.reproduction.figures import products
 
 
-def report(settings: Settings, results: Sequence[Product], templates: Path) -> Product:
+def report(settings: Settings, results: Sequence[Product]) -> Product:
     """Return the report as a product, which is not tracked.
 
     Args:
         settings: the configuration.
         results: those that are there or will be by then, whose records are told.
-        templates: the folder with the templates of captions.
     """
     folder = f"{settings.results}/report"
     panels = _bracketed(settings)
@@ -31,7 +28,7 @@ def report(settings: Settings, results: Sequence[Product], templates: Path) -> P
             figure.paper,
             figure.name,
             f"{settings.figures}/{figure.paper}/{figure.name}.png",
-            products.caption(settings, figure, templates),
+            figure.text(settings.results),
         ]
         for figure in settings.drawn
     ]

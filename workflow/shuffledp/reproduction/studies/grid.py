@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from shuffledp import accountants
+from shuffledp.accountants import Accountant
 from shuffledp.records.provenance import Product
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.trainings import recorded
@@ -32,12 +33,12 @@ class Sweep:
     """An experiment on a grid.
 
     Attributes:
-        settings: resolved, what figure and caption are made from.
+        accountants: those that every point is accounted for by.
         cells: an experiment for each point of the grid; its name is the folder of its runs.
         curves: epsilon along the rounds, for each eps0, k and accountant.
     """
 
-    settings: Mapping[str, Any]
+    accountants: tuple[str, ...]
     cells: tuple[Experiment, ...]
     curves: tuple[Curve, ...]
 
@@ -47,9 +48,9 @@ class Sweep:
         return [_point(cell) for cell in self.cells]
 
     @property
-    def accountants(self) -> tuple[str, ...]:
-        """Those that every point is accounted for by."""
-        return tuple(self.settings["curves"])
+    def entries(self) -> list[Accountant]:
+        """These accountants, of the registry."""
+        return [accountants.get(name) for name in self.accountants]
 
     def folder(self, results: str) -> str:
         """Return where all of it is kept."""
@@ -79,7 +80,7 @@ class Sweep:
                 "k": cell.k,
                 "randomizer": cell.randomizer,
                 "runs": runs[cell.name],
-                "curves": curves[_panel(cell)],
+                "curves": curves[panel_of(cell)],
             }
             for cell in self.cells
         ]
@@ -109,7 +110,8 @@ class Sweep:
         return f"sweep: {jobs} left, {cost} core-hours of training"
 
 
-def _panel(cell: Experiment) -> tuple[str, str]:
+def panel_of(cell: Experiment) -> tuple[str, str]:
+    """Return the folders of a cell that are those of its accounting, which is one for all randomisers."""
     figure, panel, *_ = parts(_point(cell))
     return figure, panel
 

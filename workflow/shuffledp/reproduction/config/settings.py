@@ -1,0 +1,151 @@
+"""The resolved configuration: every figure, experiment and study, with all that is left to defaults filled
+in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.records.provenance import Product
+from shuffledp.reproduction.curve import Curve
+from shuffledp.reproduction.figures import captions
+from shuffledp.reproduction.figures.kind import PaperFigure
+from shuffledp.reproduction.studies.grid import Sweep
+from shuffledp.reproduction.tables import QuantityCurve, Simulation, Table, Utility
+from shuffledp.reproduction.trainings import recorded
+from shuffledp.reproduction.trainings.grid import Grid
+from shuffledp.training.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The resolved configuration.
+
+    Attributes:
+        results: folder of the results.
+        figures: folder of the figures.
+        ledger: page of the claims.
+        declared: all figures, in the order of their page.
+        experiments: all experiments.
+        grids: what to try before experiments are run.
+        data_root: folder of the data; None for where the library looks itself.
+        device: what the workflow trains on.
+        batch_seeds: whether one job trains all seeds of an experiment.
+    """
+
+    results: str
+    figures: str
+    ledger: str
+    declared: tuple[PaperFigure, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    data_root: str | None = None
+    device: str = "auto"
+    batch_seeds: bool = False
+
+    @property
+    def drawn(self) -> tuple[PaperFigure, ...]:
+        """The figures that are drawn where all are, each with those of its parts whose runs are there."""
+        return self._with_runs(figure for figure in self.declared if not figure.by_request)
+
+    @property
+    def drawable(self) -> tuple[PaperFigure, ...]:
+        """The same, and the figures that have a target of their own."""
+        return self._with_runs(self.declared)
+
+    def _with_runs(self, figures: Iterable[PaperFigure]) -> tuple[Any, ...]:
+        found = (figure.with_runs(self.results) for figure in figures)
+        return tuple(figure for figure in found if figure is not None)
+
+    def of(self, kind: str, *, untrained: bool = False) -> tuple[Any, ...]:
+        """Return the figures of a kind that can be drawn, or all of them, with runs or without."""
+        figures = tuple(figure for figure in self.declared if figure.kind == kind)
+        return figures if untrained else self._with_runs(figures)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables that are made for figures which can be drawn."""
+        return tuple(table for figure in self.drawn for table in figure.tables)
+
+    @property
+    def curves(self) -> tuple[Curve, ...]:
+        """All curves of all figures of bounds."""
+        return tuple(table for table in self.tables if isinstance(table, Curve))
+
+    @property
+    def quantity_curves(self) -> tuple[QuantityCurve, ...]:
+        """All curves of all figures of quantities."""
+        return tuple(table for table in self.tables if isinstance(table, QuantityCurve))
+
+    @property
+    def joined(self) -> tuple[Utility, ...]:
+        """All tables of accuracy against epsilon whose runs are there."""
+        return tuple(table for table in self.tables if isinstance(table, Utility))
+
+    @property
+    def simulations(self) -> tuple[Simulation, ...]:
+        """All tables of Monte Carlo estimates."""
+        return tuple(table for table in self.tables if isinstance(table, Simulation))
+
+    @property
+    def sweep(self) -> Sweep | None:
+        """The large study, if there is one."""
+        return next((figure.sweep for figure in self.of("frontier")), None)
+
+    def experiment(self, name: str) -> Experiment:
+        """Return the experiment of that name.
+
+        Raises:
+            ValueError: the configuration has none.
+        """
+        for experiment in self.experiments:
+            if experiment.name == name:
+                return experiment
+        known = ", ".join(experiment.name for experiment in self.experiments)
+        raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
+
+    def grid(self, name: str) -> Grid:
+        """Return what to try before the experiment of that name is run.
+
+        Raises:
+            ValueError: the configuration has nothing to try for it.
+        """
+        for grid in self.grids:
+            if grid.experiment.name == name:
+                return grid
+        known = ", ".join(grid.experiment.name for grid in self.grids)
+        raise ValueError(f"the configuration has no tuning of {name!r}; it has {known or 'none'}")
+
+    def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
+        """Return the runs of an experiment, one a seed, as products of the workflow."""
+        folder = recorded.folder(experiment, self.results)
+        return tuple(recorded.product(experiment, folder, seed) for seed in range(experiment.seeds))
+
+    def figure(self, paper: str, name: str) -> Any:
+        """Return the figure of that name, with the parts whose runs are there.
+
+        Raises:
+            ValueError: the configuration has none, or no run of it is there.
+        """
+        for figure in self.drawable:
+            if (figure.paper, figure.name) == (paper, name):
+                return figure
+        raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
+
+    def product(self, figure: PaperFigure) -> Product:
+        """Return a figure as a product of the workflow."""
+        return figure.product(results=self.results, figures=self.figures)
+
+    def gallery(self) -> Product:
+        """Return the page of figures and captions as a product of the workflow."""
+        entries = [
+            [f"{figure.paper}, {figure.name}", f"{figure.paper}/{figure.name}.png", figure.text(self.results)]
+            for figure in self.drawn
+        ]
+        return Product(
+            record=f"{self.figures}/README.json",
+            parameters={"entries": entries},
+            modules=(captions.__name__,),
+            outputs=(f"{self.figures}/README.rst",),
+        )

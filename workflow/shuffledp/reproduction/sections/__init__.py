@@ -1,0 +1,1 @@
+"""What the sections of the configuration may hold, a section a module, and where their faults are."""

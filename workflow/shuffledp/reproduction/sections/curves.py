@@ -1,0 +1,176 @@
+"""Looks of curves, named randomisers, and whether what a figure names can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, create_model
+
+from shuffledp import accountants
+from shuffledp.accountants import named, registry
+from shuffledp.reproduction.sections import places
+from shuffledp.reproduction.sections.model import LEFT_OUT, By, Color, OneOf, Section, fields_of
+from shuffledp.reproduction.trainings.accounting import accounting
+from shuffledp.training.experiment import Experiment
+from shuffledp.variables import OF_RANDOMIZERS, VARIABLES
+
+LINES = (
+    *("solid", "dashed", "dashdot", "dotted", "longdash", "shortdash", "dashdotdot", "finedots"),
+    "points",
+)
+
+MARKERS = ("circle", "square", "triangle", "diamond")
+
+
+class Style(Section):
+    """Looks of one accountant's curves."""
+
+    color: Color
+    """Colour, as #rrggbb."""
+    line: Annotated[str, OneOf(LINES)]
+    """Line style."""
+    marker: Annotated[str, OneOf(MARKERS)] = LEFT_OUT
+    """Marker on the line, which tells curves of one colour apart; none if absent."""
+    label: str = LEFT_OUT
+    """Legend entry; the registry's label if absent."""
+
+
+class _Randomizer(Section):
+    randomizer: str
+    """Its name, as for shuffledp epsilon --randomizer."""
+
+
+Randomizer = create_model(
+    "Randomizer",
+    __base__=_Randomizer,
+    __doc__="One randomiser, with its own parameters.",
+    **fields_of((VARIABLES["categories"], *OF_RANDOMIZERS)),
+)
+Styles = Annotated[
+    dict[str, Style],
+    By("accountant", free=True),
+    Field(
+        description="How each accountant is drawn, by its name in the registry. Changing this recomputes "
+        "nothing."
+    ),
+]
+Randomizers = Annotated[
+    dict[str, Randomizer],  # type: ignore[valid-type]  # its fields are those of the table of variables
+    By("name"),
+    Field(
+        description="Named randomisers for figures of bounds: <name>-upper is the curve of what is known "
+        "of one, "
+        "<name>-lower that of data sets of its own."
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the figures of a configuration are resolved with.
+
+    Attributes:
+        files: where the configuration stands, for messages.
+        styles: by accountant or quantity.
+        randomizers: what ``named.accountant`` takes of each curve of a randomiser, by the curve's name.
+        experiments: all of the configuration.
+    """
+
+    files: Sequence[str]
+    styles: Mapping[str, Style]
+    randomizers: Mapping[str, Mapping[str, Any]]
+    experiments: tuple[Experiment, ...]
+
+    def fault(self, message: str, at: Sequence[str]) -> ValueError:
+        """Return the error that says what is wrong, at which key, and where that stands."""
+        return places.fault(message, at, self.files)
+
+    def check_accountant(self, name: str, at: Sequence[str], *, drawn: bool = True) -> None:
+        """Make sure that there is an accountant, or a curve of a randomiser, and a style if it is drawn.
+
+        Raises:
+            ValueError: there is none.
+        """
+        try:
+            named.accountant(name, **self.randomizers.get(name, {}))
+        except ValueError as error:
+            raise self.fault(str(error), at) from None
+        if drawn:
+            self.check_style(name, at)
+
+    def check_system(self, name: str, experiment: Experiment, at: Sequence[str]) -> None:
+        """Make sure that an accountant of the registry accounts for an experiment.
+
+        Raises:
+            ValueError: it does not.
+        """
+        entry = accountants.get(name)
+        if (entry.protocol, entry.mechanism) not in accounting(experiment):
+            known = " or ".join(" with ".join(system) for system in accounting(experiment))
+            raise self.fault(
+                f"experiment must be of the system of each of curves: {name!r} is for {entry.protocol} with "
+                f"{entry.mechanism}, and {experiment.name!r} is {known}",
+                at,
+            )
+
+    def accounted_for(self, name: str, at: Sequence[str]) -> Experiment:
+        """Return the experiment of that name.
+
+        Raises:
+            ValueError: there is none whose privacy can be accounted for.
+        """
+        private = {entry.name: entry for entry in self.experiments if accounting(entry)}
+        if name not in private:
+            raise self.fault(
+                f"experiment must be one with a local randomiser, a delta and a protocol that is accounted "
+                f"for by "
+                f"rounds ({', '.join(private)}), got {name!r}",
+                at,
+            )
+        return private[name]
+
+    def check_style(self, name: str, at: Sequence[str]) -> None:
+        """Make sure that something that is drawn has a style.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if name not in self.styles:
+            raise self.fault(f"{name!r} is drawn here and has no entry under styles; add one", at)
+
+    def look(self, name: str, label: str) -> dict[str, str]:
+        """Return how a curve is drawn: its style, with a label of its own where the style has none."""
+        return {"label": label, **self.styles[name].model_dump(exclude_unset=True)}
+
+    def looks(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return how the curves of accountants are drawn, by name."""
+        return {
+            name: self.look(name, named.accountant(name, **self.randomizers.get(name, {})).label)
+            for name in names
+        }
+
+
+def of_randomizers(section: Mapping[str, Any], files: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what ``named.accountant`` takes of each curve of a randomiser, by the curve's name.
+
+    Raises:
+        ValueError: there is no such randomiser, or an accountant has its name.
+    """
+    found = {}
+    for name, randomizer in section.items():
+        given = randomizer.model_dump(exclude_unset=True)
+        at = ["randomizers", name]
+        for kind in ("upper", "lower"):
+            curve = f"{name}-{kind}"
+            try:
+                named.accountant(curve, kind=kind, **given)
+            except ValueError as error:
+                raise places.fault(str(error), at, files) from None
+            found[curve] = {"kind": kind, **given}
+            if registry.known(curve):
+                raise places.fault(
+                    f"{curve!r} is an accountant of the registry; give the randomiser another name", at, files
+                )
+    return found

@@ -1,0 +1,39 @@
+"""Where the workflow writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from shuffledp.records import refusals
+from shuffledp.reproduction.sections.faults import Fault
+from shuffledp.reproduction.sections.model import Section
+
+Below = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$")]
+
+
+class Paths(Section):
+    """Where the workflow writes, relative to the repository."""
+
+    results: Below
+    """Folder of the cached results (CSV and records)."""
+    figures: Below
+    """Folder of the figures."""
+    ledger: Below
+    """Page of the claims (Markdown), whose record stands beside it."""
+
+
+def wrong_path(paths: Mapping[str, str]) -> Fault | None:
+    """Return which path can be no product's: a file is where a folder must be, or the other way round."""
+    for key, value in paths.items():
+        is_file = key == "ledger"
+        if is_file and Path(value).is_dir():
+            return ["paths", key], f"{key} must be a file, got {value!r}, which is a folder"
+        # a copy that is read only may be asked what is in it
+        why_not = refusals.of_folder(str(Path(value).parent) if is_file else value, written=False)
+        if why_not:
+            return ["paths", key], f"{'the folder of ' if is_file else ''}{key} {why_not}"
+    return None
