@@ -415,3 +415,10 @@ def test_rare_check_ins_are_monotone_in_rounds(counts):
     assert found[0] > 91.8
     assert (np.diff(found) > 0).all()
     assert found[-1] < 99
+
+
+@pytest.mark.parametrize(("delta", "exact"), [(1e-10, 43.6246), (1e-15, 51.5498), (1e-30, 69.1666)])
+def test_hard_case_a1_is_met_from_below_too(delta, exact):
+    """One client's randomised response, whose losses are lattice points: nothing is lost."""
+    found = accountants.epsilon("rr2-lower", n=1, k=1, eps0=0.05, rounds=10**4, delta=delta)
+    assert found == pytest.approx(exact, abs=1e-4)
