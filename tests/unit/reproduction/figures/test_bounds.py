@@ -233,3 +233,14 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 )
 def test_numbers_in_titles(value, text):
     assert power_of_ten(value) == text
+
+
+@pytest.mark.parametrize("common", [False, True])
+def test_panels_have_one_range_of_the_y_axis_where_that_is_asked_for(common):
+    high = curve(epsilon=np.array([10.0, 300.0, 1000.0]))
+    panels = {"a": {"one": curve()}, "b": {"one": high}}
+    figure = draw_bounds(panels, variables={"a": "rounds", "b": "rounds"}, styles=STYLES, common_y=common)
+    left, right = (axis.get_ylim() for axis in panel_axes(figure))
+    assert (left == right) is common
+    assert left[0] <= 0.1
+    assert right[1] >= 1000

@@ -48,6 +48,8 @@ class BoundsSection(Section):
     """Curves: the ratio of the first to the largest of the others is drawn under each panel."""
     relative: str = LEFT_OUT
     """A curve: the ratio of every other one to it is drawn under each panel."""
+    common_y: bool = False
+    """Whether all panels have one range of the y axis."""
     delta: Target = LEFT_OUT
     """Target delta; a figure's delta holds for the panels that name none."""
     panels: Annotated[dict[str, BoundsPanel], By("panel"), Field(min_length=1)]
@@ -138,6 +140,7 @@ Curves:
             "styles": self.looks,
             "ratio": self.settings.ratio,
             "relative": self.settings.relative,
+            "common_y": self.settings.common_y,
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
@@ -196,6 +199,7 @@ def draw(asked: Mapping[str, Any]) -> Figure:
         titles={name: panel["title"] for name, panel in asked["panels"].items()},
         ratio=asked["ratio"],
         relative=asked["relative"],
+        common_y=asked["common_y"],
     )
 
 
@@ -207,6 +211,7 @@ def draw_bounds(
     titles: Mapping[str, str] | None = None,
     ratio: Sequence[str] | None = None,
     relative: str | None = None,
+    common_y: bool = False,
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
 
@@ -220,6 +225,7 @@ def draw_bounds(
         ratio: accountants; that of the first over the largest of the others is drawn in a strip under each
             panel.
         relative: an accountant; the ratio of every other curve to its is drawn there instead.
+        common_y: whether all panels have one range of the y axis.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points
@@ -264,6 +270,10 @@ def draw_bounds(
                 axis.set_ylabel(VARIABLES[answer(variable)].label)
                 if strip:
                     lowest.set_ylabel("ratio")
+        if common_y:
+            lows, highs = zip(*(axis.get_ylim() for axis in axes), strict=True)
+            for axis in axes:
+                axis.set_ylim(min(lows), max(highs))
         entries = {str(drawn.get_label()): drawn for axis in axes for drawn in axis.get_lines()}
         figure.legend(
             entries.values(),
