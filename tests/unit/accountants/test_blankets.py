@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from shuffledp import accountants
+from shuffledp import accountants, numerics
 from shuffledp.accountants import blankets, systems
 from shuffledp.accountants.curves import sweep
 from shuffledp.profiles import attacks, four_kinds, named_randomizers
@@ -464,3 +464,11 @@ def test_kinds_add_up():
                 1, rel=1e-12
             )
             assert min(kinds.tilted, kinds.plain, kinds.heavy, kinds.revealed) >= 0
+
+
+def test_what_would_take_minutes_is_refused_before_it_is_computed(monkeypatch):
+    """Heavy reports of so many clients: the limit is looked at first, and not after their sums."""
+    monkeypatch.setattr(numerics, "cell_sums", lambda *_, **__: pytest.fail("sums were computed"))
+    setting = {"n": 10**12, "k": 5 * 10**11, "eps0": 8.0, "share": 0.5, "tv": 1e-12}
+    with pytest.raises(ValueError, match="n must be smaller where eps0 or delta are extreme"):
+        accountants.epsilon("blanket-pld", **setting, rounds=1000, delta=1e-300)

@@ -452,6 +452,7 @@ class _Pair:
             return numerics.log_binomial_pmf(values, trials[row[some], None], log_p, log_q)
 
         group = self._group(float(trials.min()), log_p, log_q)
+        self._check_work(float((last - first + 1).sum()) / group)
         log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
         if width == 1:
             return _Rows(rows.block[row], begin, log_sum)
