@@ -97,7 +97,7 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, traini
     assert "sweep: 0 trainings and 0 accounting jobs left" in again.stderr
     (folder / "eps0~1/k~50/randomizer~l2_hemisphere/seed0.csv").unlink()
     less = clone.plan(*arguments)
-    assert less.jobs == {"train_sweep": 1, "compute_frontier": 1, "plot_frontier": 1}
+    assert less.jobs == {"train_sweep": 1, "compute_frontier": 1, "plot": 1}
     assert "sweep: 1 trainings and 0 accounting jobs left" in less.stderr
 
 

@@ -40,7 +40,7 @@ def test_profiles_name_rules_that_exist_and_group_every_small_one(profiles, rule
     assert profile["set-resources"]["train"]["gpu"] == 1
     assert profile["set-resources"]["train_sweep"] == profile["set-resources"]["train"]
     # a group that is connected with curves would wait for all of them, in one job
-    assert {profile["groups"][rule] for rule in ("compute_frontier", "plot_frontier")} == {"frontier"}
+    assert {profile["groups"][rule] for rule in ("compute_frontier", "plot")} == {"figures"}
     assert profiles["default"]["resources"] == ["gpu=1"]
 
 
