@@ -151,7 +151,7 @@ def test_site_lists_every_accountant(site):
 
 def test_site_keeps_the_hyphens_of_options(site):
     page = (site / "reference/command_line.html").read_text(encoding="utf-8")
-    assert "With --rounds the largest EPS0" in page
+    assert "(--rounds), K (--per-round)" in page
     assert not re.findall("\N{EN DASH}[a-z]", page)
 
 

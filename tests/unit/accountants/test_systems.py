@@ -121,7 +121,8 @@ KNOWN = {
 def test_known_values_of_krr(name):
     for (rounds, delta), value in KNOWN[name].items():
         found = accountants.epsilon(name, n=1000, categories=4, gamma=0.25, rounds=rounds, delta=delta)
-        assert value * (1 - 1e-5) < found < value * 1.0005
+        # the known values are upper bounds on a lattice that is coarser where rounds are few
+        assert value * (1 - 1e-4) < found < value * 1.0005
 
 
 # --- along epsilon

@@ -21,6 +21,7 @@ from shuffledp.profiles.inversion import to_epsilon
 
 _ROUNDING = 16 * numerics.EPSILON  # of the logarithms, relative
 _LARGEST_EPS = 1e6
+_HUGE = 1e150  # an epsilon beyond which none is told: products of such numbers overflow
 
 
 def gaussian_delta(*, eps: float, noise: float) -> float:
@@ -93,7 +94,8 @@ def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
         return targets
     # the loss of a report is normal, of mean mu^2/2 and deviation mu
     largest = mu * (mu / 2 + math.sqrt(-2 * math.log(float(targets.min()))))
-
+    if largest > _HUGE:
+        return np.full(targets.shape, math.inf) if targets.ndim else math.inf
     return to_epsilon(lambda eps: _profile(eps, mu), delta=targets, largest=largest)
 
 
@@ -128,6 +130,8 @@ def gaussian_mixture_epsilon(
         return np.asarray(_profile(eps[..., None], mu[moving]) @ weights[moving])
 
     largest = most * (most / 2 + math.sqrt(-2 * math.log(rest)))
+    if largest > _HUGE:
+        return math.inf
     return float(to_epsilon(profile, delta=rest, largest=largest))
 
 
