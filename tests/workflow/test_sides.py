@@ -37,6 +37,9 @@ JOINED = [
 # What another processor's elementary functions, or fewer values in one call, may change; tables have all
 # digits.
 LAST_BITS = 1e-11
+# The same for bounds of named randomisers, which the number of threads behind a product of matrices moves
+# too.
+PRODUCTS = 1e-9
 
 
 slow = pytest.mark.slow
@@ -74,10 +77,10 @@ def _row(stem, count):
     return zlib.crc32(stem.encode()) % count
 
 
-def _is_on_its_side(written, found, kind):
-    np.testing.assert_allclose(written, found, rtol=LAST_BITS, atol=0)
+def _is_on_its_side(written, found, kind, within=LAST_BITS):
+    np.testing.assert_allclose(written, found, rtol=within, atol=0)
     # infinite on both sides is on its side
-    last = np.where(np.isfinite(found), LAST_BITS * np.abs(found), 0.0)
+    last = np.where(np.isfinite(found), within * np.abs(found), 0.0)
     assert (written >= found - last if kind == "upper" else written <= found + last).all()
 
 
@@ -101,7 +104,8 @@ def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
     )
     columns = {answer(curve.variable), "theorem_epsilon"} & set(found)
     for column in columns:
-        _is_on_its_side(table[column].to_numpy()[rows], found[column], entry.kind)
+        within = PRODUCTS if curve.randomizer else LAST_BITS
+        _is_on_its_side(table[column].to_numpy()[rows], found[column], entry.kind, within)
 
 
 @pytest.mark.parametrize("curve", _a_tenth(QUANTITIES, [curve.stem("results") for curve in QUANTITIES]))
