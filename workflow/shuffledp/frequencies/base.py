@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shuffledp import checks
-from shuffledp.checks import FloatArray
-from shuffledp.frequencies.draws import BoolArray, check_generator
+from shuffledp.checks import BoolArray, FloatArray, IntArray
+from shuffledp.frequencies.draws import check_generator
 
-IntArray = NDArray[np.int64]
 Messages = NDArray[Any]
 
 _MOST_CATEGORIES = 10**8

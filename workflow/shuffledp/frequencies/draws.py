@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-_WORD = 2**16  # an event is drawn with as many digits as decide it: mostly these
+from shuffledp.checks import BoolArray
 
-BoolArray = NDArray[np.bool_]
+_WORD = 2**16  # an event is drawn with as many digits as decide it: mostly these
 
 
 def check_generator(rng: object) -> np.random.Generator:

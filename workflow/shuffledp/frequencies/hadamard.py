@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from shuffledp.checks import BoolArray, IntArray
 from shuffledp.frequencies import base, draws
-from shuffledp.frequencies.base import IntArray, Messages, Support
-from shuffledp.frequencies.draws import BoolArray
+from shuffledp.frequencies.base import Messages, Support
 from shuffledp.frequencies.krr import tally
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp import checks
-from shuffledp.checks import FloatArray
+from shuffledp.checks import BoolArray, FloatArray, IntArray
 from shuffledp.frequencies import base
-from shuffledp.frequencies.base import Estimate, IntArray, Messages, Support, Tally
-from shuffledp.frequencies.draws import BoolArray
+from shuffledp.frequencies.base import Estimate, Messages, Support, Tally
 from shuffledp.frequencies.krr import respond, response, tally
 
 _PRIME = 2**31 - 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.checks import BoolArray, IntArray
 from shuffledp.frequencies import base, draws
-from shuffledp.frequencies.base import IntArray, Messages, Support
-from shuffledp.frequencies.draws import BoolArray
+from shuffledp.frequencies.base import Messages, Support
 
 
 def response(eps0: float, cells: int) -> Support:
