@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants, approximate_dp, numerics, profiles, rdp
-from shuffledp.accountants import checkin_gaussian, registry, via_pld
+from shuffledp.accountants import registry, via_pld
+from shuffledp.accountants.check_in import shuffled_gaussian as check_in_gaussian
 from shuffledp.approximate_dp import composition
 from shuffledp.checkin import balle2020, liew2022, liew2022_conversions
 from shuffledp.checkin import liew2022_distributed as distributed
@@ -214,7 +215,7 @@ CONSTANTS = {
     ),
     "second moment": (step_size, "_OUTWARD", 1, lambda: convergence().second_moment),
     "numbers of reports": (
-        checkin_gaussian,
+        check_in_gaussian,
         "_ROUNDING",
         1,
         lambda: accountants.epsilon(

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from shuffledp import accountants, profiles
-from shuffledp.accountants.koskela2022 import grid_lattice
+from shuffledp.accountants.subsampled_shuffle.koskela2022 import grid_lattice
 from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.enumeration import enumerated_clones
 

@@ -2,31 +2,14 @@
 
 >>> from shuffledp import accountants
 >>> accountants.epsilon("girgis2021-upper", n=1e6, k=1e3, eps0=2, rounds=1e5, delta=1e-8)
+
+Each protocol has a folder. Beside the folders stand what accountants of several protocols share, and what
+asks them: for a bracket, backwards, along a variable, for a plan.
 """
 
-from shuffledp.accountants import (
-    approximate,
-    blankets,
-    checkin,
-    checkin_gaussian,
-    clones,
-    distributed,
-    feldman2021,
-    feldman2021_numerical,
-    gaussian,
-    girgis2021,
-    girgis2021ccs,
-    koskela2022,
-    krr,
-    losses,
-    named,
-    plan,
-    random_checkin,
-    randomized_response,
-    systems,
-    unshuffled,
-)
+from shuffledp.accountants import approximate, blankets, named, plan, systems
 from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds
+from shuffledp.accountants.check_in import distributed, shuffled, shuffled_gaussian, windows
 from shuffledp.accountants.named import bracket, epsilon
 from shuffledp.accountants.plan import Phase, Plan, PlanError, Spent
 from shuffledp.accountants.registry import (
@@ -38,6 +21,17 @@ from shuffledp.accountants.registry import (
     get,
     names,
     register,
+)
+from shuffledp.accountants.shuffle import gaussian, krr, ldp
+from shuffledp.accountants.subsampled_shuffle import (
+    clones,
+    feldman2021,
+    feldman2021_numerical,
+    girgis2021,
+    girgis2021ccs,
+    koskela2022,
+    randomized_response,
+    unshuffled,
 )
 
 __all__ = [
@@ -53,8 +47,6 @@ __all__ = [
     "blankets",
     "bracket",
     "bracket_of",
-    "checkin",
-    "checkin_gaussian",
     "clones",
     "delta_at",
     "distributed",
@@ -68,14 +60,16 @@ __all__ = [
     "koskela2022",
     "krr",
     "largest_eps0",
-    "losses",
+    "ldp",
     "most_rounds",
     "named",
     "names",
     "plan",
-    "random_checkin",
     "randomized_response",
     "register",
+    "shuffled",
+    "shuffled_gaussian",
     "systems",
     "unshuffled",
+    "windows",
 ]

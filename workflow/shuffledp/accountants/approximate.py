@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import checkin, clones, random_checkin, systems, via_pld, via_rdp
+from shuffledp.accountants import systems, via_pld, via_rdp
+from shuffledp.accountants.check_in import shuffled, windows
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.shuffle import ldp
+from shuffledp.accountants.strengths import BOUNDS, STRENGTHS
+from shuffledp.accountants.subsampled_shuffle import clones
 from shuffledp.checkin import balle2020, liew2022_conversions
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import approximate
@@ -28,9 +32,8 @@ def _pure(of_ldp: systems.System) -> Callable[[systems.Setting], float]:
     return lambda setting: of_ldp.pure(setting) if setting["delta0"] == 0 else math.inf
 
 
-def _enter(protocol: str, default: str) -> None:
+def _enter(of_ldp: systems.System, default: str) -> None:
     """Make a protocol known with (eps0, delta0)-LDP reports in place of eps0-LDP ones."""
-    of_ldp = systems.get(protocol, "ldp")
 
     def check(setting: systems.Setting) -> None:
         checks.positive("eps0", setting["eps0"])
@@ -38,7 +41,7 @@ def _enter(protocol: str, default: str) -> None:
 
     systems.enter(
         systems.System(
-            protocol,
+            of_ldp.protocol,
             MECHANISM,
             f"{of_ldp.words}, by (eps0, delta0)-LDP randomisers",
             (*of_ldp.variables, "delta0"),
@@ -50,50 +53,32 @@ def _enter(protocol: str, default: str) -> None:
     )
 
 
-for _protocol, _default in (
-    ("shuffled-check-in", "check-in-pld-approximate"),
-    ("fixed-window", "fixed-window-clones-approximate"),
-    ("sliding-window", "sliding-window-clones-approximate"),
-    ("averaged-window", "averaged-window-clones-approximate"),
-    ("shuffle", "shuffle-clones-approximate"),
+for _system, _default in (
+    (shuffled.SYSTEM, "check-in-pld-approximate"),
+    (windows.FIXED, "fixed-window-clones-approximate"),
+    (windows.SLIDING, "sliding-window-clones-approximate"),
+    (windows.AVERAGED, "averaged-window-clones-approximate"),
+    (ldp.SYSTEM, "shuffle-clones-approximate"),
 ):
-    _enter(_protocol, _default)
+    _enter(_system, _default)
 
 
 # --- balle2020, Lemma A.3
 
 
-# What a strength of balle2020 rests on: citation, and words for the legend.
-_STRENGTHS = {
-    "closed_form": ("balle2020", "as printed"),
-    "sum": ("balle2020", "exact sum"),
-    "numerical": ("balle2020, kairouz2015", "numerical"),
-}
-
-
-def _register_strengths(
-    protocol: str,
-    theorem: str,
-    bound: Callable[..., float],
-    reports: str,
-    *,
-    closed_form: str,
-    sum: str,
-    numerical: str,
-) -> None:
-    """Register the three strengths of a bound at 8 eps0.
+def _register_strengths(protocol: str, reports: str, *, closed_form: str, sum: str, numerical: str) -> None:
+    """Register the three strengths of a protocol's bound at 8 eps0.
 
     Args:
-        protocol: who takes part in a round.
-        theorem: of the bound for eps0-LDP reports.
-        bound: that bound.
+        protocol: as for ``register_strengths``.
         reports: the variable that counts the reports of a round.
-        closed_form: name of the accountant of this strength, as of the other two.
-        sum: see ``closed_form``.
-        numerical: see ``closed_form``.
+        closed_form: name of the accountant of this strength.
+        sum: likewise.
+        numerical: likewise.
     """
+    theorem, bound = BOUNDS[protocol]
     names = {"closed_form": closed_form, "sum": sum, "numerical": numerical}
-    for strength, (citation, words) in _STRENGTHS.items():
+    for strength, (citation, words, _) in STRENGTHS.items():
 
         @register(
             name=names[strength],
@@ -126,8 +111,6 @@ def _register_strengths(
 
 _register_strengths(
     "fixed-window",
-    "Theorem 3.2 (A.4)",
-    balle2020.fixed_window,
     "slots",
     closed_form="fixed-window-printed-approximate",
     sum="fixed-window-sum-approximate",
@@ -135,8 +118,6 @@ _register_strengths(
 )
 _register_strengths(
     "sliding-window",
-    "Theorem 4.3 (A.4)",
-    balle2020.sliding_window,
     "slots",
     closed_form="sliding-window-printed-approximate",
     sum="sliding-window-sum-approximate",
@@ -144,8 +125,6 @@ _register_strengths(
 )
 _register_strengths(
     "averaged-window",
-    "Theorem 4.1 (A.5, A.6)",
-    balle2020.averaging,
     "n",
     closed_form="averaged-window-printed-approximate",
     sum="averaged-window-sum-approximate",
@@ -153,8 +132,6 @@ _register_strengths(
 )
 _register_strengths(
     "shuffle",
-    "Theorem 5.1 (A.7)",
-    balle2020.shuffling,
     "n",
     closed_form="balle2020-shuffling-printed-approximate",
     sum="balle2020-shuffling-sum-approximate",
@@ -187,7 +164,7 @@ def _window(
 ) -> Columns:
     variation = approximate.moved(reports=reports, eps0=eps0, delta0=delta0)
     told = participation * approximate.disclosure(n=reports, eps0=eps0, delta0=delta0)
-    together = random_checkin.window_columns(
+    together = windows.window_columns(
         reports, eps0, rounds, delta, participation=participation, moved=variation
     )
     if participation == 0:
@@ -252,8 +229,8 @@ def check_in_columns(
     told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
     variation = approximate.moved(reports=n * rate, eps0=eps0, delta0=delta0)
     return _smaller(
-        checkin.joint_columns(n, rate, eps0, rounds, delta, moved=variation),
-        checkin.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told),
+        shuffled.joint_columns(n, rate, eps0, rounds, delta, moved=variation),
+        shuffled.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told),
     )
 
 
@@ -316,4 +293,4 @@ _register_check_in(
 def _baseline(
     *, n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
 ) -> Columns:
-    return checkin.baseline(n, rate, eps0, delta0, rounds, delta)
+    return shuffled.baseline(n, rate, eps0, delta0, rounds, delta)

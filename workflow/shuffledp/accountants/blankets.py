@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from shuffledp.accountants import checkin, random_checkin, systems, via_pld
+from shuffledp.accountants import systems, via_pld
+from shuffledp.accountants.check_in import shuffled
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.shuffle import ldp
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import four_kinds
 
@@ -47,7 +49,7 @@ KNOWN = {
         "As share-pld, where two records differ in less than all that the blanket leaves.",
     ),
 }
-BASES = (systems.get(*systems.MAIN), checkin.SYSTEM, random_checkin.SHUFFLE)
+BASES = (systems.get(*systems.MAIN), shuffled.SYSTEM, ldp.SYSTEM)
 # protocol -> its accountants, by mechanism
 NAMES = {
     "subsampled-shuffle": {"share": "share-pld", "tv": "tv-pld", "blanket": "blanket-pld"},

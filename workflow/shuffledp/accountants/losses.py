@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from shuffledp import numerics
-from shuffledp.accountants import blankets, clones, randomized_response, via_pld
+from shuffledp.accountants import blankets, via_pld
 from shuffledp.accountants.registry import Accountant
+from shuffledp.accountants.subsampled_shuffle import clones, randomized_response
 from shuffledp.checkin import liew2022
 from shuffledp.checkin.distributed import check_in_losses
 from shuffledp.pld.outcomes import Outcomes

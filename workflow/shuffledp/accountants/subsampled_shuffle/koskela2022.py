@@ -10,8 +10,9 @@ import functools
 
 import numpy as np
 
-from shuffledp.accountants import clones, via_pld
+from shuffledp.accountants import via_pld
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.subsampled_shuffle import clones
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition
 from shuffledp.pld.fourier_accountant import fourier_epsilon

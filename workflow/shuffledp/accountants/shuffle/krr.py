@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.accountants import clones, systems, via_pld
+from shuffledp.accountants import systems, via_pld
 from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.subsampled_shuffle import clones
 from shuffledp.checks import FloatArray
 from shuffledp.pld.fourier_accountant import fourier_epsilon
 from shuffledp.pld.outcomes import connect_the_dots

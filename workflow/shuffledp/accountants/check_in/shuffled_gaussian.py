@@ -13,7 +13,8 @@ import numpy as np
 from scipy import optimize
 
 from shuffledp import numerics
-from shuffledp.accountants import checkin, systems, via_pld
+from shuffledp.accountants import systems, via_pld
+from shuffledp.accountants.check_in import shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
 from shuffledp.checkin.distributed import outside
@@ -64,7 +65,7 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
         if local is None:
             continue
         eps0, delta0, told = local
-        epsilon = checkin.by_clones(n, rate, eps0, rounds[served], delta, "feldman2022", infinite=told)[
+        epsilon = shuffled.by_clones(n, rate, eps0, rounds[served], delta, "feldman2022", infinite=told)[
             "epsilon"
         ]
         better = served[epsilon < found["epsilon"][served]]
