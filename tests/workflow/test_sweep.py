@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from shuffledp.records import provenance, tables
+from shuffledp.records import requests, tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.studies.frontier import Cell, frontier
 
@@ -27,7 +27,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch, t
     sweep = config.load(["config/config.yaml", "config/sweep.yaml", smaller]).sweep
     _, run = sweep.trainings("results")[7]
     tables.write_table(run.outputs[0], {"round": [1.0], "test_accuracy": [0.5]})
-    provenance.record(provenance.stage(run, ".snakemake/requests"))
+    requests.record(requests.stage(run, ".snakemake/requests"))
     plan = clone.plan(*FULL[:2], str(smaller), *FULL[2:])
     assert plan.jobs == {
         "fetch_mnist": 1,

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.records import files, provenance
+from shuffledp.records import files
+from shuffledp.records.product import checksums
 from shuffledp.reproduction import config
 from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
@@ -46,8 +47,8 @@ def test_record_holds(product):
     record = files.read_json(product.record)
     assert record["request"]["parameters"] == dict(product.parameters), "other settings"
     assert record["request"]["code"] == product.request()["code"], "other code"
-    assert record["outputs"] == provenance.checksums(product.outputs), "not the files that were written"
-    assert record["inputs"] == provenance.checksums(product.inputs), "made from other inputs"
+    assert record["outputs"] == checksums(product.outputs), "not the files that were written"
+    assert record["inputs"] == checksums(product.inputs), "made from other inputs"
     assert product.is_current()
     environment = record.get("environment", {"git": {"dirty": False}})  # figures and pages tell nothing
     assert "proof" in environment or not environment["git"]["dirty"], "made from no commit"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from shuffledp.records import files, provenance, tables
+from shuffledp.records import files, requests, tables
 from shuffledp.reproduction import config
 from shuffledp.training.experiment import SAMPLING, THEOREM3
 
@@ -27,7 +27,7 @@ def trained(clone, monkeypatch):
     assert len(runs) > 20
     for run in runs:
         tables.write_table(run.outputs[0], {column: [1.0] for column in COLUMNS})
-        provenance.record(provenance.stage(run, ".snakemake/requests"))
+        requests.record(requests.stage(run, ".snakemake/requests"))
     return clone, runs
 
 

@@ -4,9 +4,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from shuffledp.reproduction.trainings import recorded
+from shuffledp.records.catalogue import Catalogue
 from shuffledp.reproduction import config as configuration
 from shuffledp.reproduction import jobs
-from shuffledp.records import provenance, refusals
+from shuffledp.records import refusals, requests
 from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
@@ -30,7 +31,7 @@ TEMPLATES = Path(workflow.current_basedir).parent / "report"
 def catalogue():
     """All products, of which those whose request changed are staged for the rules to see."""
     # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
-    found = provenance.Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
+    found = Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
     for experiment in SETTINGS.experiments:
         for run in SETTINGS.trainings(experiment):
             found.add("trainings", run)
@@ -103,7 +104,7 @@ def cached(paths):
 def report_request():
     """The request of the report, which no run but its own counts."""
     product = report_products.report(SETTINGS, REPORTED)
-    return provenance.stage(product, CATALOGUE.folder)
+    return requests.stage(product, CATALOGUE.folder)
 
 
 def figure_of(wildcards):

@@ -1,9 +1,8 @@
-from shuffledp.records import files, provenance
+from shuffledp.records import files
+from shuffledp.records.product import checksums
 from shuffledp.reproduction import jobs
 from shuffledp.training.data import datasets
 
 with jobs.logged(snakemake.log[0]):
     folder = datasets.mnist(snakemake.params.root)
-    files.write_json(
-        snakemake.output.record, provenance.checksums(folder / name for name in datasets.MNIST_SHA256)
-    )
+    files.write_json(snakemake.output.record, checksums(folder / name for name in datasets.MNIST_SHA256))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from shuffledp.profiles import monte_carlo, shuffled_gaussian
-from shuffledp.records import files, provenance, tables
+from shuffledp.records import files, requests, tables
+from shuffledp.records.product import Product
 from shuffledp.reproduction import simulations
 
 EPS = np.linspace(0.1, 1.0, 19)
@@ -121,13 +122,13 @@ def test_workers_are_checked():
 def request_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(monte_carlo, "_NUMBERS", 3000)
-    product = provenance.Product(
+    product = Product(
         record="table.json",
         parameters={"eps": [0.1, 0.5], "n": 3, "sigma": 2.0, "points": 9500, "half_width": 12.0, "seed": 0},
         modules=simulations.MODULES,
         outputs=("table.csv",),
     )
-    return provenance.stage(product, "requests")
+    return requests.stage(product, "requests")
 
 
 def test_a_table_is_the_same_after_an_interruption(request_path, tmp_path):

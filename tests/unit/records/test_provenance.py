@@ -17,7 +17,9 @@ import pytest
 
 from shuffledp import accountants
 from shuffledp.accountants.curves import sweep
-from shuffledp.records import digest, files, provenance, tables
+from shuffledp.records import digest, files, provenance, requests, tables
+from shuffledp.records.catalogue import Catalogue
+from shuffledp.records.product import Product
 from shuffledp.reproduction import config
 from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.curve import Curve
@@ -517,7 +519,7 @@ def test_what_is_made_from_results_does_not_depend_on_how_they_are_computed(ship
     product = MADE_FROM_RESULTS[name]
     curves = [_curve(name).product("results") for name in accountants.names()]
     computing = {module for curve in curves for module in digest.modules_behind(curve.modules)}
-    records = (f"records.{name}" for name in ("tables", "files", "digest", "provenance"))
+    records = (f"records.{name}" for name in ("tables", "files", "digest", "product", "requests", "provenance"))
     shared = (*records, "rounding", "checks", "accountants.systems", "variables")
     computing -= {f"shuffledp.{name}" for name in shared}
     assert "shuffledp.rdp.wang2019" in computing
@@ -571,10 +573,10 @@ def test_every_product_is_rebuilt_from_its_request(shipped, root, in_root, tmp_p
     # of a training that takes check-ins, the checks of arguments do not count
     assert any(run.without for run in kinds["training"])
     for product in (product for products in kinds.values() for product in products):
-        path = Path(provenance.stage(product, tmp_path, current=False))
+        path = Path(requests.stage(product, tmp_path, current=False))
         asked = path.read_bytes()
         path.unlink()
-        provenance.stage(provenance.Product.from_request(json.loads(asked)), tmp_path, current=False)
+        requests.stage(Product.from_request(json.loads(asked)), tmp_path, current=False)
         assert path.read_bytes() == asked, product.record
 
 
@@ -585,7 +587,7 @@ def product(package, tmp_path, monkeypatch):
     package.write("a", SOURCE)
     files.write_text("in.csv", "x\n1\n")
     files.write_text("unrelated.csv", "x\n1\n")
-    return provenance.Product(
+    return Product(
         record="out/a.json",
         parameters={"delta": 1e-8, "values": [1.0, 2.0]},
         modules=(f"{package.name}.a",),
@@ -596,10 +598,10 @@ def product(package, tmp_path, monkeypatch):
 
 def make(product):
     """Do what a job does: write the outputs, then the record."""
-    request = provenance.stage(product, "requests")
+    request = requests.stage(product, "requests")
     for output in product.outputs:
         files.write_text(output, "n,epsilon\n1,0.25\n2,0.5\n")
-    provenance.record(request)
+    requests.record(request)
     return Path(request)
 
 
@@ -687,7 +689,7 @@ def test_record_holds_the_request_and_the_checksums(product):
         "inputs": {"in.csv": files.sha256("in.csv")},
         "outputs": {name: files.sha256(name) for name in product.outputs},
     }
-    provenance.record(request, environment={"python": "3"})
+    requests.record(request, environment={"python": "3"})
     assert files.read_json(product.record)["environment"] == {"python": "3"}
     assert product.is_current(), "who computed does not decide whether it holds"
 
@@ -713,7 +715,7 @@ def _age_outputs(product, when):
 
 
 def test_a_request_says_what_to_make(product):
-    request = Path(provenance.stage(product, "requests"))
+    request = Path(requests.stage(product, "requests"))
     assert request == Path("requests/out/a.json")
     assert asks_to_run(request, product)
     assert files.read_json(request) == {
@@ -727,7 +729,7 @@ def test_a_request_says_what_to_make(product):
 def test_the_request_of_a_current_product_asks_for_nothing(product):
     request = make(product)
     _age_outputs(product, 1000)  # whatever the times in a fresh clone
-    provenance.stage(product, "requests")
+    requests.stage(product, "requests")
     assert not asks_to_run(request, product)
 
 
@@ -737,11 +739,11 @@ def test_the_request_of_a_damaged_product_asks_to_run(product, damage, staged_be
     request = make(product)
     _age(request, product)
     if staged_between:
-        provenance.stage(product, "requests")
+        requests.stage(product, "requests")
         assert not asks_to_run(request, product)
     damage()
     _age_outputs(product, time.time() - 50)
-    provenance.stage(product, "requests")
+    requests.stage(product, "requests")
     assert asks_to_run(request, product)
 
 
@@ -750,20 +752,20 @@ def test_the_request_of_changed_parameters_or_code_asks_to_run(product, package,
     request = make(product)
     _age(request, product)
     if staged_between:
-        provenance.stage(product, "requests")
+        requests.stage(product, "requests")
     changed = dataclasses.replace(product, parameters={"delta": 1e-7})
-    provenance.stage(changed, "requests")
+    requests.stage(changed, "requests")
     assert asks_to_run(request, changed)
     package.write("a", _edited(*CODE["number"]))
     os.utime(request, (1, 1))
-    provenance.stage(product, "requests")
+    requests.stage(product, "requests")
     assert asks_to_run(request, product)
 
 
 def test_a_broken_request_is_written_again(product):
     request = make(product)
     halve(request)
-    provenance.stage(product, "requests")
+    requests.stage(product, "requests")
     assert files.read_json(request)["record"] == product.record
 
 
@@ -780,7 +782,7 @@ def three(product):
 
 
 def test_catalogue_counts_what_was_kept_made_and_left(three):
-    catalogue = provenance.Catalogue("requests")
+    catalogue = Catalogue("requests")
     for product in three:
         catalogue.add("results", product)
     assert [catalogue.is_current(f"{name}.csv") for name in "abcd"] == [True, False, False, False]
@@ -798,16 +800,14 @@ def test_catalogue_counts_what_was_kept_made_and_left(three):
 
 
 def test_a_process_that_works_for_another_takes_its_word(three, monkeypatch):
-    first = provenance.Catalogue("requests")
+    first = Catalogue("requests")
     for product in three[:2]:
         first.add("results", product)
     make(three[1])
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("requests").iterdir()}
     looked = []
-    monkeypatch.setattr(
-        provenance.Product, "is_current", lambda product: looked.append(product.record) or True
-    )
-    second = provenance.Catalogue("requests", staged=True)
+    monkeypatch.setattr(Product, "is_current", lambda product: looked.append(product.record) or True)
+    second = Catalogue("requests", staged=True)
     for product in three:
         second.add("results", product)
     assert [second.is_current(f"{name}.csv") for name in "ab"] == [True, False], "as it was found"
@@ -816,7 +816,7 @@ def test_a_process_that_works_for_another_takes_its_word(three, monkeypatch):
 
 
 def test_catalogue_counts_by_kind(three):
-    catalogue = provenance.Catalogue("requests")
+    catalogue = Catalogue("requests")
     for kind, product in zip(["results", "figures", "results"], three, strict=True):
         catalogue.add(kind, product)
     make(three[1])
@@ -827,7 +827,7 @@ def test_catalogue_counts_by_kind(three):
 
 
 def test_catalogue_does_not_count_what_a_failed_job_removed(three):
-    catalogue = provenance.Catalogue("requests")
+    catalogue = Catalogue("requests")
     for product in three:
         catalogue.add("results", product)
     Path("c.csv").unlink()  # as Snakemake does with the outputs of a job that fails

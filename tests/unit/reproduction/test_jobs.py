@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shuffledp.records import files, provenance
+from shuffledp.records import files, requests
+from shuffledp.records.product import Product
 from shuffledp.reproduction import jobs
 
 # An error, and what its line must say; a bare 'epsilon', or nothing at all, would tell a reader nothing.
@@ -97,13 +98,13 @@ def test_being_stopped_is_no_error_of_the_job(tmp_path, capsys, stop):
 @pytest.fixture
 def staged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    product = provenance.Product(
+    product = Product(
         record="out/a.json",
         parameters={"x": 1.5},
         modules=["shuffledp.records.tables"],
         outputs=["out/a.csv"],
     )
-    return product, provenance.stage(product, "requests")
+    return product, requests.stage(product, "requests")
 
 
 @pytest.mark.parametrize("packages", [None, ["numpy", "pandas"]])

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from shuffledp.records import files, provenance
+from shuffledp.records import files, requests
+from shuffledp.records.product import Product
 from shuffledp.reproduction import recovery
 
 SLEEP = "import time; time.sleep(600)"
@@ -134,13 +135,13 @@ def test_jobs_that_live_on_are_found_and_hold_nothing(process, words):
 def test_only_what_is_whole_and_new_counts_as_made(here):
     since = time.time() - 1
     for name in ("whole", "torn", "recordless", "old"):
-        product = provenance.Product(
+        product = Product(
             record=f"{name}.json", parameters={}, modules=("shuffledp.checks",), outputs=(f"{name}.csv",)
         )
-        request = provenance.stage(product, ".snakemake/requests")
+        request = requests.stage(product, ".snakemake/requests")
         files.write_text(f"{name}.csv", "a,b\n1,2\n")
         if name != "recordless":
-            provenance.record(request)
+            requests.record(request)
     files.write_text("torn.csv", "a,b\n1")
     os.utime("old.json", (1, 1))
     (here / ".snakemake/requests/cut.json").write_text('{"rec')
@@ -150,16 +151,16 @@ def test_only_what_is_whole_and_new_counts_as_made(here):
 @pytest.mark.parametrize("without", [(), ("shuffledp.checks",)])
 def test_what_a_product_was_made_without_is_no_fault_of_it(here, without):
     """A training that takes check-ins does without some modules, and lasts hours."""
-    product = provenance.Product(
+    product = Product(
         record="a.json",
         parameters={"seed": 0},
         modules=("shuffledp.reproduction.studies.over_seeds",),
         outputs=("a.csv",),
         without=without,
     )
-    request = provenance.stage(product, ".snakemake/requests")
+    request = requests.stage(product, ".snakemake/requests")
     files.write_text("a.csv", "a,b\n1,2\n")
-    provenance.record(request)
+    requests.record(request)
     assert recovery.made_whole(time.time() - 60) == ["a.csv", "a.json"]
 
 

@@ -10,7 +10,8 @@ from PIL import Image
 
 from shuffledp import accountants
 from shuffledp.accountants.systems import answer
-from shuffledp.records import digest, provenance
+from shuffledp.records import digest, requests
+from shuffledp.records.product import Product
 from shuffledp.reproduction import config
 from shuffledp.reproduction.report import pages, products
 from shuffledp.reproduction.report.brackets import HEADINGS, brackets
@@ -229,7 +230,7 @@ def test_the_report_asks_for_the_code_that_would_make_each_result_now(root, ship
 def test_a_product_whose_digest_leaves_a_module_out_is_current(in_root, tmp_path):
     """The digest would be another with it."""
     module = "shuffledp.reproduction.studies.accuracy_against_epsilon"
-    product = provenance.Product(
+    product = Product(
         record=str(tmp_path / "one.json"),
         parameters={},
         modules=(module,),
@@ -237,7 +238,7 @@ def test_a_product_whose_digest_leaves_a_module_out_is_current(in_root, tmp_path
         without=("shuffledp.checks",),
     )
     (tmp_path / "one.csv").write_text("a\n1\n")
-    provenance.record(provenance.stage(product, tmp_path / "requests"))
+    requests.record(requests.stage(product, tmp_path / "requests"))
     record = json.loads((tmp_path / "one.json").read_text())
     assert record["request"] == product.request()
     assert record["request"]["code"] != digest.code_digest((module,))

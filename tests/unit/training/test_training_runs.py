@@ -14,7 +14,7 @@ import pytest
 from shuffledp.accountants import systems
 from shuffledp.convergence import girgis2021_convergence
 from shuffledp.profiles.gaussian import gaussian_delta
-from shuffledp.records import digest, files
+from shuffledp.records import digest, files, requests
 from shuffledp.reproduction import config
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction.trainings.accounting import accounting
@@ -486,7 +486,6 @@ def replayed(tmp_path_factory):
     pytest.importorskip("torch")
     import torch
 
-    from shuffledp.records import provenance
     from shuffledp.reproduction.trainings import making
     from shuffledp.training import runs
     from shuffledp.training.sgd import loop
@@ -495,7 +494,7 @@ def replayed(tmp_path_factory):
     found = experiment(**REPLAYED)
     data = runs.load(found, root=None, on=torch.device("cpu"))
     product = recorded.product(found, str(folder), 3)
-    request = provenance.stage(product, folder / "requests")
+    request = requests.stage(product, folder / "requests")
     making.make(request, name="tiny", checkpoint=folder / "c.pt", on=torch.device("cpu"), data=data)
     return found, product, data, loop
 

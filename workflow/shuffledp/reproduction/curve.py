@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp import accountants
 from shuffledp.accountants import named
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction.tables import Table
 
 

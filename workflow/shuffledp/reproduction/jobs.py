@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from shuffledp.records import files, provenance, refusals
+from shuffledp.records import files, provenance, refusals, requests
 
 _LIBRARY = logging.getLogger("shuffledp")
 CHECKPOINTS = "resources/checkpoints"
@@ -94,7 +94,7 @@ def making(
     """Make a product: give the parameters of its request, and write its record once it is made.
 
     Args:
-        request: the file that ``provenance.stage`` wrote.
+        request: the file that ``requests.stage`` wrote.
         log: the rule's log.
         packages: packages whose versions the record keeps, with the time taken; None for a product that
             shall be the same bytes everywhere, whose record keeps neither.
@@ -105,4 +105,4 @@ def making(
         environment = None
         if packages is not None:
             environment = provenance.environment(packages=packages, seconds=time.perf_counter() - start)
-        provenance.record(request, environment=environment)
+        requests.record(request, environment=environment)

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from shuffledp.records import files, refusals
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 
 FOLDER = Path(".snakemake")
 _NOTE, _KEYS = "run.json", {"host", "pid", "started", "arguments"}

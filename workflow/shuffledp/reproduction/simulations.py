@@ -11,7 +11,7 @@ import numpy as np
 
 from shuffledp.profiles import monte_carlo
 from shuffledp.profiles.monte_carlo import SAMPLINGS, Sums
-from shuffledp.records import files, provenance, tables
+from shuffledp.records import files, provenance, requests, tables
 
 MODULES = ("shuffledp.profiles.monte_carlo", "shuffledp.records.tables")
 PACKAGES = ("numpy", "pandas")
@@ -40,7 +40,7 @@ def make(
     """Make the product of a simulation: a table of estimates by every sampling, and the record beside it.
 
     Args:
-        request_path: the request that ``provenance.stage`` wrote.
+        request_path: the request that ``requests.stage`` wrote.
         checkpoint: file that is written after every batch and that an interrupted run goes on from; removed
             once the product is made. The table is the same with and without an interruption.
         workers: threads.
@@ -60,7 +60,7 @@ def make(
     (output,) = request["outputs"]
     tables.write_table(output, _table(wanted, found))
     environment = provenance.environment(packages=PACKAGES, seconds=time.perf_counter() - begun)
-    provenance.record(request_path, environment=environment)
+    requests.record(request_path, environment=environment)
     Path(checkpoint).unlink(missing_ok=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from shuffledp import accountants
 from shuffledp.accountants import Accountant
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction import simulations
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction.trainings.accounting import accounting

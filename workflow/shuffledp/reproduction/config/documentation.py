@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction.config.loading import model
 from shuffledp.reproduction.sections.faults import resolved, schema_of
 from shuffledp.variables import table

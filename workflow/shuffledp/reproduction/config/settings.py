@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.figures import captions
 from shuffledp.reproduction.figures.kind import PaperFigure

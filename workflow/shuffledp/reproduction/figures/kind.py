@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction.figures.captions import render
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.sections.curves import Context

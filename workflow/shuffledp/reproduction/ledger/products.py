@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.config import Settings
 from shuffledp.reproduction.tables import Utility

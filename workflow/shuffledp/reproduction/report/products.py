@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shuffledp.accountants.systems import answer
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction.config import Settings
 from shuffledp.reproduction.curve import Curve
 

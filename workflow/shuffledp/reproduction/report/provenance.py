@@ -24,7 +24,7 @@ def described(record: Mapping[str, Any], *, name: str, code: str) -> dict[str, s
     """Return a row of the table of provenance.
 
     Args:
-        record: as ``provenance.record`` wrote it.
+        record: as ``requests.record`` wrote it.
         name: of the record's file.
         code: the digest of the code that would make it now.
 

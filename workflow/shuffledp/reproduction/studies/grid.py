@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shuffledp import accountants
 from shuffledp.accountants import Accountant
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.costs import core_seconds

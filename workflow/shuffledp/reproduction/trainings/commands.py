@@ -9,23 +9,23 @@ from pathlib import Path
 
 import torch
 
-from shuffledp.records import files, provenance
+from shuffledp.records import files, requests
 from shuffledp.reproduction import jobs
 from shuffledp.reproduction.trainings import making, progress, recorded, replay
 from shuffledp.training import costs, runs
 from shuffledp.training.experiment import Experiment
 
 
-def make(requests: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
+def make(paths: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
     """Make runs of one experiment that were asked for, one after the other, on data that are loaded once.
 
     Args:
-        requests: of the runs, as ``provenance.stage`` wrote them.
+        paths: requests of the runs, as ``requests.stage`` wrote them.
         name: the experiment's.
         on: device to compute on.
         root: folder of the data; None for the default.
     """
-    data, requested = None, [(path, files.read_json(path)) for path in requests]
+    data, requested = None, [(path, files.read_json(path)) for path in paths]
     experiments = [Experiment.from_parameters(name, request["parameters"]) for _, request in requested]
     for (path, request), experiment in zip(requested, experiments, strict=True):
         if data is None:
@@ -82,7 +82,7 @@ def train(
     costs.announce(experiment.name, [experiment] * len(left))
     for seed, product in left.items():
         with tempfile.TemporaryDirectory() as scratch:
-            request = provenance.stage(product, scratch)
+            request = requests.stage(product, scratch)
             with progress.reporting(
                 f"{experiment.name} seed {seed}", epochs=experiment.total_epochs
             ) as report:

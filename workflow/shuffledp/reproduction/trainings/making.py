@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from shuffledp.records import files, provenance, tables
+from shuffledp.records import files, provenance, requests, tables
 from shuffledp.training import runs
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd.loop import Data, Row
@@ -35,7 +35,7 @@ def make(
     """Make the product of a run: the CSV file, and the record beside it.
 
     Args:
-        request_path: the request that ``provenance.stage`` wrote.
+        request_path: the request that ``requests.stage`` wrote.
         name: the experiment's name.
         checkpoint: as for ``runs.train``; removed once the product is made.
         root: folder of the data.
@@ -63,5 +63,5 @@ def make(
         "device": {"type": on.type, "name": hardware, "threads": torch.get_num_threads()},
         "training_seconds": history[-1]["seconds"],
     }
-    provenance.record(request_path, environment=environment)
+    requests.record(request_path, environment=environment)
     Path(checkpoint).unlink(missing_ok=True)

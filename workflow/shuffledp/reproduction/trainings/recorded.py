@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from shuffledp.records.provenance import Product
+from shuffledp.records.product import Product
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.models import networks
 from shuffledp.training.sgd.schedule import NO_RANDOMIZER, SAMPLING, THEOREM3

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.records import files, provenance, tables
+from shuffledp.records.product import Product, checksums
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import loop
@@ -97,13 +98,13 @@ def replay(
     return True
 
 
-def _stamp(product: provenance.Product, rows: int) -> None:
+def _stamp(product: Product, rows: int) -> None:
     """Let a record say that the run is that of the code as it is, and by what proof."""
     record: dict[str, Any] = files.read_json(product.record)
     request = product.request()
     if record["request"]["parameters"] != request["parameters"]:
         raise ValueError(f"{product.record} is of other parameters; train the run again")
-    if record["outputs"] != provenance.checksums(product.outputs):
+    if record["outputs"] != checksums(product.outputs):
         raise ValueError(f"{product.outputs[0]} is not the file that was recorded; train the run again")
     record["request"] = request
     record["environment"]["proof"] = {"how": "replay", "epochs": rows, "git": provenance.git_state()}

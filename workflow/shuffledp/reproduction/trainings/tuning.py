@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from shuffledp.records import provenance, tables
+from shuffledp.records import provenance, requests, tables
 from shuffledp.reproduction import jobs
 from shuffledp.reproduction.trainings import making, tries
 from shuffledp.reproduction.trainings.grid import SEED, Grid
@@ -102,8 +102,8 @@ def make(
     tables.write_table(product.outputs[0], {name: [row[name] for row in rows] for name in rows[0]})
     environment = provenance.environment(packages=making.PACKAGES, seconds=time.perf_counter() - begun)
     with tempfile.TemporaryDirectory() as scratch:
-        staged = provenance.stage(product, scratch)
-        provenance.record(staged, environment={**environment, "device": {"type": on.type}})
+        staged = requests.stage(product, scratch)
+        requests.record(staged, environment={**environment, "device": {"type": on.type}})
     for checkpoint in checkpoints:
         checkpoint.unlink(missing_ok=True)
     say(f"{product.outputs[0]} written")

@@ -1,0 +1,79 @@
+"""What the workflow makes, and whether it still holds.
+
+A product (a curve, a figure, a ledger) is made on a request: its parameters and a digest of the library code
+that it depends on (``digest``). The record beside it keeps the request and the checksums of what went in and
+came out (``requests``). A product is current if its record has the parameters and the digest of the request
+and the checksums of the files: this is decided by content alone, so that it holds in a fresh clone, where
+times of modification mean nothing. The modules that a record names are for the reader: they may have been
+moved since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from shuffledp.records import digest, files
+
+_DECIDING = ("parameters", "code")
+
+
+@dataclass(frozen=True)
+class Product:
+    """Something the workflow makes.
+
+    Attributes:
+        record: path of the JSON record beside the outputs.
+        parameters: everything that decides the content, apart from code and input files; JSON values.
+        modules: the modules whose code decides the content.
+        outputs: paths of the files made.
+        inputs: paths of the files read.
+        without: modules behind those that decide nothing in it, such as checks of arguments.
+    """
+
+    record: str
+    parameters: Mapping[str, Any]
+    modules: Sequence[str]
+    outputs: Sequence[str]
+    inputs: Sequence[str] = field(default=())
+    without: Sequence[str] = field(default=())
+
+    def request(self) -> dict[str, Any]:
+        """Return what the product is made on: parameters, modules, and the digest of those that count."""
+        asked = {"parameters": dict(self.parameters), "modules": list(self.modules)}
+        if self.without:
+            asked["without"] = list(self.without)
+        return {**asked, "code": digest.code_digest(tuple(self.modules), tuple(self.without))}
+
+    @classmethod
+    def from_request(cls, content: Mapping[str, Any]) -> Product:
+        """Return the product that a request asks for.
+
+        Args:
+            content: what ``requests.stage`` wrote.
+
+        Raises:
+            TypeError: the content names no record, parameters, modules or outputs.
+        """
+        known = {entry.name for entry in fields(cls)}
+        return cls(**{key: value for key, value in content.items() if key in known})
+
+    def is_current(self) -> bool:
+        """Return whether outputs and record are there and match the request, the inputs and each other."""
+        try:
+            record = files.read_json(self.record)
+            request = self.request()
+            return (
+                all(record["request"][key] == request[key] for key in _DECIDING)
+                and record["outputs"] == checksums(self.outputs)
+                and record["inputs"] == checksums(self.inputs)
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+
+def checksums(paths: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of each file, by its name."""
+    return {Path(path).as_posix(): files.sha256(path) for path in paths}
