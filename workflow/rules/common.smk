@@ -11,6 +11,7 @@ from shuffledp.records import refusals, requests
 from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
+from shuffledp.reproduction.wildcards import one_of, papers
 from shuffledp.training.experiment import DATA
 
 try:
@@ -64,21 +65,8 @@ RUNS = {run for experiment in SETTINGS.experiments for run in recorded.runs(expe
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
 
 
-def one_of(names):
-    """A pattern for one of these, and for nothing if there are none."""
-    return "|".join(sorted(set(names))) or "(?!)"
-
-
-def papers(figures):
-    """Papers, each followed by one of its own figures, so that a figure of another paper matches nothing."""
-    names = {}
-    for figure in figures:
-        names.setdefault(figure.paper, []).append(figure.name)
-    return one_of(f"{paper}(?=/(?:{'|'.join(own)})[/.])" for paper, own in names.items())
-
-
 wildcard_constraints:
-    paper=papers(SETTINGS.drawable),
+    paper=papers((figure.paper, figure.name) for figure in SETTINGS.drawable),
     figure=one_of(figure.name for figure in SETTINGS.drawable),
     panel=one_of(table.panel for table in SETTINGS.tables),
     accountant=one_of(curve.accountant for curve in SETTINGS.curves),

@@ -111,6 +111,7 @@ def fetch(address: str, target: Path, *, md5: str) -> None:
     )
 
 
+# pooch checks and renames too, but starts anew what broke off, and these archives have 170 MB.
 def _append(address: str, part: Path) -> None:
     done = part.stat().st_size if part.exists() else 0
     asked = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})

