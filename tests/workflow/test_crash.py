@@ -26,7 +26,7 @@ from .clone import SMOKE, TIMEOUT, Clone
 KILLS = 20
 FEW_KILLS = 2  # of which the last is to hit a training
 CONFIG = """\
-paths: {results: results, figures: figures, ledger: results/claims.md}
+paths: {results: results, figures: figures, ledger: results/pages/claims.md}
 styles: {girgis2021-upper: {color: "#0072b2", line: solid}}
 captions: {paper: {fig1: {shows: What it shows.}}}
 bounds:

@@ -751,6 +751,7 @@ def test_what_anchors_share_stands_once(load):
         ("figures", "taken/below", "figures must be a folder, got 'taken/below', where taken is a file"),
         ("ledger", "folder", "ledger must be a file, got 'folder', which is a folder"),
         ("ledger", "taken/claims.md", "the folder of ledger must be a folder, got 'taken'"),
+        ("ledger", "results/claims.md", "must not be claims.* in the folder of the results"),
     ],
 )
 def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, refusal, key, value, says):

@@ -23,7 +23,8 @@ class Paths(Section):
     figures: Below
     """Folder of the figures."""
     ledger: Below
-    """Page of the claims (Markdown), whose record stands beside it."""
+    """Page of the claims (Markdown), whose record stands beside it; not claims.* in the folder of the
+    results, where the table of the claims and its record stand."""
 
 
 def wrong_path(paths: Mapping[str, str]) -> Fault | None:
@@ -32,6 +33,11 @@ def wrong_path(paths: Mapping[str, str]) -> Fault | None:
         is_file = key == "ledger"
         if is_file and Path(value).is_dir():
             return ["paths", key], f"{key} must be a file, got {value!r}, which is a folder"
+        if is_file and Path(value).with_suffix("") == Path(paths["results"], "claims"):
+            return ["paths", key], (
+                f"{key} must not be claims.* in the folder of the results, got {value!r}: the table of the "
+                f"claims and its record stand there; write {paths['results']}/pages/claims.md, for instance"
+            )
         # a copy that is read only may be asked what is in it
         why_not = refusals.of_folder(str(Path(value).parent) if is_file else value, written=False)
         if why_not:
