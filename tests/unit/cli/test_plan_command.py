@@ -90,7 +90,6 @@ def test_bounds_that_are_used_are_named(written):
             5,
             "protocol must be",
         ),
-        (SMALL + "    n: 2\n", 10, "key 'n' stands twice"),
         (SMALL + "  x: [\n", 10, "is not valid YAML"),
     ],
 )
@@ -98,6 +97,12 @@ def test_what_is_wrong_is_told_with_its_line(written, text, line, message):
     said = refusal(written(text))
     assert f"deployment.yaml line {line}" in said
     assert message in said
+
+
+def test_a_key_that_stands_twice(written):
+    said = refusal(written(SMALL + "    n: 2\n"))
+    assert "key 'n' stands twice in one place of" in said
+    assert "deployment.yaml, on line 6 and on line 10; keep one" in said
 
 
 def test_phases_with_different_neighbours(written):

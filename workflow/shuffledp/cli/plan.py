@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,18 +11,9 @@ from shuffledp.cli import drawing, printing
 from shuffledp.cli.options import as_json
 
 if TYPE_CHECKING:
-    import yaml
-
     from shuffledp.accountants import Plan
 
 _TABLE = ("phase", "what", "rounds", "epsilon >=", "epsilon <=", "left")
-
-
-class _File(NamedTuple):
-    """A file of keys and values that knows its lines."""
-
-    content: Any
-    root: yaml.Node | None
 
 
 @click.command("plan")
@@ -42,15 +32,16 @@ def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> N
     if plot is not None:
         drawing.check(plot)
     optional_packages.need("yaml", extra="workflow")
-    read = _read(deployment)
     from shuffledp.accountants import Plan, PlanError
+    from shuffledp.records import yaml_files
 
+    yaml_files.refuse_repeated(yaml_files.parsed(deployment, yaml_files.composed), deployment)
     try:
-        found = Plan.read(read.content)
+        found = Plan.read(yaml_files.with_numbers(yaml_files.parsed(deployment)))
         rows = found.spent()
         further = found.further_rounds() if found.budget is not None else None
     except PlanError as error:
-        raise ValueError(f"{_where(deployment, read.root, error.place)}: {error}") from error
+        raise ValueError(f"{_where(deployment, error.place)}: {error}") from error
     curve = {name: column.tolist() for name, column in found.curve().items()} if plot or csv else {}
     if csv is not None:
         _write(csv, curve)
@@ -126,58 +117,13 @@ def _draw(path: str, found: Plan, curve: dict[str, list[float]]) -> None:
     )
 
 
-def _read(name: str) -> _File:
-    """Return the content of a YAML file.
-
-    Raises:
-        ValueError: it cannot be read, or a key stands twice in one place.
-    """
-    import yaml
-
-    try:
-        text = Path(name).read_text(encoding="utf-8")
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
-    except OSError as error:
-        raise ValueError(f"{name} cannot be read ({error.strerror}); check the path") from None
-    except yaml.MarkedYAMLError as error:
-        line = f" line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ValueError(f"{name}{line} is not valid YAML: {error.problem}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{name} is not valid YAML: {error}") from None
-    _refuse_repeated(name, root)
-    return _File(content, root)
-
-
-def _refuse_repeated(name: str, node: Any) -> None:
-    import yaml
-
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_repeated(name, item)
-    elif isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            if key.value in seen:
-                raise ValueError(f"{name} line {key.start_mark.line + 1}: key {key.value!r} stands twice")
-            seen.add(key.value)
-            _refuse_repeated(name, value)
-
-
-def _where(name: str, node: Any, place: tuple[str | int, ...]) -> str:
+def _where(name: str, place: tuple[str | int, ...]) -> str:
     """Return the file and, as far as it has what is meant, the line."""
-    import yaml
+    from shuffledp.records import yaml_files
 
-    line = None
-    for key in place:
-        if isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-            node = node.value[key]
-            line = node.start_mark.line + 1
-        elif isinstance(node, yaml.MappingNode):
-            found = next(((at, value) for at, value in node.value if at.value == str(key)), None)
-            if found is None:
-                break
-            line, node = found[0].start_mark.line + 1, found[1]
+    root = yaml_files.parsed(name, yaml_files.composed)
+    lines = (yaml_files.line(root, place[:depth]) for depth in range(len(place), 0, -1))
+    line = next(filter(None, lines), None)
     return name if line is None else f"{name} line {line}"
 
 

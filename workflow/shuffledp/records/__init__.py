@@ -1,1 +1,1 @@
-"""Files that are written whole, the tables in them, and the record of what each was made from."""
+"""Files: how they are read and written, the tables in them, and the record of what each was made from."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, create_model
 
+from shuffledp.records.yaml_files import with_numbers
 from shuffledp.reproduction.config.settings import Settings
 from shuffledp.reproduction.figures.kind import PaperFigure, kinds
 from shuffledp.reproduction.sections import faults
@@ -18,7 +19,7 @@ from shuffledp.reproduction.sections.curves import Context, Randomizers, Styles,
 from shuffledp.reproduction.sections.model import LEFT_OUT, Section
 from shuffledp.reproduction.sections.paths import Paths, wrong_path
 from shuffledp.reproduction.sections.places import fault, refuse_repeated
-from shuffledp.reproduction.sections.reading import overlay, read, with_numbers
+from shuffledp.reproduction.sections.reading import overlay, read
 from shuffledp.reproduction.sections.training import Training, experiments, grids
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import yaml
 
-from shuffledp.reproduction.sections.reading import caption_files, composed
+from shuffledp.records import yaml_files
+from shuffledp.reproduction.sections.reading import caption_files
 
 
 def fault(message: str, path: Sequence[str], files: Sequence[str]) -> ValueError:
@@ -23,64 +23,28 @@ def where(path: Sequence[str], files: Sequence[str]) -> str:
         places += [(name, 2) for name in reversed(caption_files(path[1], files))]
     for depth in range(len(path), 0, -1):
         for name, above in places:
-            line = _line(path[above:depth], name)
+            line = yaml_files.line(_root(name), path[above:depth])
             if line:
                 return f"{dotted}, {name} line {line}"
     return dotted
 
 
-def _line(path: Sequence[str], name: str) -> int | None:
-    """Return the line of a key or list item in a file, if the file has it."""
+def _root(name: str) -> yaml.Node | None:
+    """Return the nodes of a file; none of one that cannot be read, which is left to its reader."""
     try:
-        node = composed(Path(name).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError):
+        root: yaml.Node | None = yaml_files.parsed(name, yaml_files.composed)
+    except ValueError:
         return None
-    line = None
-    for key in path:
-        if isinstance(node, yaml.SequenceNode) and key.isdigit() and int(key) < len(node.value):
-            node = node.value[int(key)]
-            line = node.start_mark.line + 1
-        elif isinstance(node, yaml.MappingNode):
-            found = next(((at, value) for at, value in node.value if at.value == key), None)
-            if found is None:
-                return None
-            line, node = found[0].start_mark.line + 1, found[1]
-        else:
-            return None
-    return line
+    return root
 
 
 def refuse_repeated(name: str) -> None:
     """Refuse a file in which a key stands twice in one mapping, of which a reader takes the last.
 
-    What cannot be read is left to the reader of the file.
-
     Raises:
-        ValueError: naming the key and both lines.
+        ValueError: one does; the message names the key and both lines.
     """
     try:
-        root = composed(Path(name).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError, RecursionError):
-        return
-    waiting, seen = [root], set()
-    while waiting:
-        node = waiting.pop()
-        if node is None or id(node) in seen:  # an anchor's node stands in several places
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-        elif isinstance(node, yaml.MappingNode):
-            lines: dict[tuple[str, str], int] = {}
-            for key, value in node.value:
-                waiting.append(value)
-                if not isinstance(key, yaml.ScalarNode):
-                    continue
-                line = key.start_mark.line + 1
-                if (key.tag, key.value) in lines:
-                    before = lines[key.tag, key.value]
-                    raise ValueError(
-                        f"configuration: key {key.value!r} stands twice in one place of {name}, on line "
-                        f"{before} and on line {line}; keep one"
-                    )
-                lines[key.tag, key.value] = line
+        yaml_files.refuse_repeated(_root(name), name)
+    except ValueError as error:
+        raise ValueError(f"configuration: {error}") from None
