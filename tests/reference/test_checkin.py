@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shuffledp import accountants, checkin
+from shuffledp import accountants
 from shuffledp.checkin import balle2020, liew2022
 
 from . import checkin_laws as laws
@@ -89,7 +89,7 @@ def test_theorem_a_4_holds_slot_by_slot(name, m, weight):
         for one, other in ((0, 1), (0, len(of) - 1)):
             losses = laws.step_losses(of[one], of[other])
             worst = [max(old, new) for old, new in zip(worst, losses, strict=True)]
-    epsilons = checkin.check_in_epsilons(slots=m, eps0=eps0, weight=float(weight))
+    epsilons = balle2020.check_in_epsilons(slots=m, eps0=eps0, weight=float(weight))
     for slot, (value, true) in enumerate(zip(epsilons.tolist(), worst, strict=True)):
         exactly = weight == 1 or slot == 0
         assert_upper(value, true, 1e-13 / float(weight) if exactly else 2.0)
@@ -99,7 +99,7 @@ def test_theorem_a_4_holds_slot_by_slot(name, m, weight):
 def test_theorem_a_4_with_weights_that_differ(weights):
     """A crowded slot takes a client with less than the largest weight, and costs no more for it."""
     _, choose, eps0 = setting_of("rr2")
-    epsilons = checkin.check_in_epsilons(slots=3, eps0=eps0)
+    epsilons = balle2020.check_in_epsilons(slots=3, eps0=eps0)
     for others in product((0, 1), repeat=3):
         one, other = (laws.replacement(first, list(others), weights, choose) for first in (0, 1))
         losses = laws.step_losses(one, other)
@@ -110,7 +110,7 @@ def test_theorem_a_4_with_weights_that_differ(weights):
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_theorem_a_7_holds_step_by_step(name, n):
     randomiser, choose, eps0 = setting_of(name)
-    epsilons = checkin.shuffling_epsilons(n=n, eps0=eps0)
+    epsilons = balle2020.shuffling_epsilons(n=n, eps0=eps0)
     for others in product(range(len(randomiser)), repeat=n - 1):
         one, other = (laws.swapping(first, others, choose) for first in (0, 1))
         losses = laws.step_losses(one, other)
@@ -121,7 +121,7 @@ def test_theorem_a_7_holds_step_by_step(name, n):
 @pytest.mark.parametrize("loads", [(1, 1), (2, 1), (1, 3), (2, 0, 2), (1, 1, 2), (1, 1, 1, 1)])
 def test_theorem_a_5_holds_bin_by_bin(name, loads):
     randomiser, choose, eps0 = setting_of(name)
-    epsilons = checkin.bins_epsilons(loads=loads, eps0=eps0)
+    epsilons = balle2020.bins_epsilons(loads=loads, eps0=eps0)
     pairs = []
     for others in product(range(len(randomiser)), repeat=sum(loads) - 1):
         one, other = (laws.bins(first, others, loads, choose) for first in (0, 1))
@@ -130,7 +130,7 @@ def test_theorem_a_5_holds_bin_by_bin(name, loads):
         pairs.append((one, other))
 
     def bound(delta, strength):
-        return checkin.bins(loads=loads, eps0=eps0, delta=delta, strength=strength)
+        return balle2020.bins(loads=loads, eps0=eps0, delta=delta, strength=strength)
 
     check(pairs, bound, eps0)
 
@@ -160,7 +160,7 @@ def test_fixed_window(p0, name):
 
         def bound(delta, strength, m=m):
             given = {"slots": m, "eps0": eps0, "delta": delta, "participation": float(p0)}
-            return checkin.fixed_window(**given, strength=strength)
+            return balle2020.fixed_window(**given, strength=strength)
 
         said += check(pairs, bound, eps0)
     if p0 < Fraction(1, 10):
@@ -172,7 +172,7 @@ def test_a_window_of_a_rare_client_costs_what_theorem_3_2_says():
     randomiser, choose, eps0 = setting_of("rr2-weak")
     p0 = Fraction(1, 1000)
     pairs = pairs_of(lambda data: laws.fixed_window(data, 3, p0, choose), randomiser, 1)
-    found = checkin.fixed_window(slots=3, eps0=eps0, delta=1e-12, participation=1e-3, strength="numerical")
+    found = balle2020.fixed_window(slots=3, eps0=eps0, delta=1e-12, participation=1e-3, strength="numerical")
     true = laws.worst_eps(pairs, number(1e-12))
     assert true <= number(found) <= 1.06 * true
 
@@ -192,13 +192,15 @@ def test_several_windows(name):
 
         def bound(delta, strength, m=m):
             given = {"slots": m, "eps0": eps0, "delta": delta, "participation": 0.5}
-            return checkin.fixed_window(**given, strength=strength, rounds=2)
+            return balle2020.fixed_window(**given, strength=strength, rounds=2)
 
         check(pairs, bound, eps0, rounds=2)
         if (n, m) == (4, 2):
 
             def repeated(delta, strength):
-                return checkin.repeated_fixed_window(n=4, slots=2, eps0=eps0, delta=delta, strength=strength)
+                return balle2020.repeated_fixed_window(
+                    n=4, slots=2, eps0=eps0, delta=delta, strength=strength
+                )
 
             check(pairs, repeated, eps0, rounds=2)
 
@@ -213,7 +215,7 @@ def test_sliding_window(name):
         pairs = pairs_of(lambda data, m=m: laws.sliding_window(data, m, choose), randomiser, n, ordered=True)
 
         def bound(delta, strength, m=m):
-            return checkin.sliding_window(slots=m, eps0=eps0, delta=delta, strength=strength)
+            return balle2020.sliding_window(slots=m, eps0=eps0, delta=delta, strength=strength)
 
         check(pairs, bound, eps0)
 
@@ -228,7 +230,7 @@ def test_averaging(name):
         pairs = pairs_of(lambda data, m=m: laws.averaging(data, m, choose), randomiser, n)
 
         def bound(delta, strength, n=n, m=m):
-            return checkin.averaging(n=n, slots=m, eps0=eps0, delta=delta, strength=strength)
+            return balle2020.averaging(n=n, slots=m, eps0=eps0, delta=delta, strength=strength)
 
         check(pairs, bound, eps0)
 
@@ -241,7 +243,7 @@ def test_shuffling(name, n):
     pairs = pairs_of(lambda data: laws.shuffling(data, choose), randomiser, n)
 
     def bound(delta, strength):
-        return checkin.shuffling(n=n, eps0=eps0, delta=delta, strength=strength)
+        return balle2020.shuffling(n=n, eps0=eps0, delta=delta, strength=strength)
 
     check(pairs, bound, eps0)
 
@@ -253,8 +255,8 @@ def test_windows_and_shuffles_that_are_large_enough_to_amplify(size, eps0):
     shuffled or every slot is averaged: if all others hold the same, the likelihood ratio depends on the total
     number of ones alone."""
     responses = shuffled_responses(size, eps0)
-    cases = [(checkin.shuffling, {"n": size}, 1), (checkin.averaging, {"n": size, "slots": size}, 1)]
-    cases += [(checkin.fixed_window, {"slots": size, "participation": p0}, number(p0)) for p0 in (0.1, 1.0)]
+    cases = [(balle2020.shuffling, {"n": size}, 1), (balle2020.averaging, {"n": size, "slots": size}, 1)]
+    cases += [(balle2020.fixed_window, {"slots": size, "participation": p0}, number(p0)) for p0 in (0.1, 1.0)]
     for bound, setting, p0 in cases:
         # alone in a window, with dummies about 0, a client is one of the responses with probability p0
         ratios = [(1 - p0 + p0 * ratio, mass) for ratio, mass in responses]
@@ -270,7 +272,7 @@ def test_windows_and_shuffles_that_are_large_enough_to_amplify(size, eps0):
                 assert all(number(value) >= true for value in found)
                 if (size, eps0, share) == (1000, 0.1, 0.3):  # not one that nothing could break
                     assert max(found) < 0.75 * eps0
-                    assert found[-1] < (4 if bound is checkin.averaging else 1.4) * true
+                    assert found[-1] < (4 if bound is balle2020.averaging else 1.4) * true
 
 
 def test_a_randomiser_that_may_fail():
@@ -284,8 +286,8 @@ def test_a_randomiser_that_may_fail():
     one, other = (laws.fixed_window((input_,), 3, Fraction(1), always(failing)) for input_ in (0, 1))
     outcomes = set(one) | set(other)
     delta = 0.005
-    found = checkin.with_failure(
-        checkin.fixed_window, steps=3, slots=3, eps0=eps0, delta0=float(delta0), delta=delta
+    found = balle2020.with_failure(
+        balle2020.fixed_window, steps=3, slots=3, eps0=eps0, delta0=float(delta0), delta=delta
     )
     assert found < math.inf
     e = mp.exp(number(found))
@@ -301,7 +303,7 @@ def test_a_bound_for_rarer_clients_fails_the_check(participation):
 
     def bound(delta, strength):
         wrong = {"slots": 2, "eps0": eps0, "delta": delta, "participation": participation}
-        return checkin.fixed_window(**wrong, strength="numerical")
+        return balle2020.fixed_window(**wrong, strength="numerical")
 
     with pytest.raises(AssertionError):
         check(pairs, bound, eps0)
@@ -332,12 +334,12 @@ def test_closed_forms_are_the_printed_ones(eps0, delta):
     kept = {"eps0": eps0, "delta": delta}
     for m in (10**5, 10**7):
         for w in (0.2, 1.0):
-            value = checkin.fixed_window(slots=m, participation=w, **kept)
+            value = balle2020.fixed_window(slots=m, participation=w, **kept)
             assert_close(value, printed_a_4(m, eps0, delta, number(w)), CLOSED_FORM)
-        assert_close(checkin.sliding_window(slots=m, **kept), printed_a_4(m, eps0, delta, 1), CLOSED_FORM)
-        assert_close(checkin.shuffling(n=m, **kept), printed_a_7(m, eps0, delta), CLOSED_FORM)
+        assert_close(balle2020.sliding_window(slots=m, **kept), printed_a_4(m, eps0, delta, 1), CLOSED_FORM)
+        assert_close(balle2020.shuffling(n=m, **kept), printed_a_7(m, eps0, delta), CLOSED_FORM)
     loads = [3, 0, 5, 12] * 10**4
-    assert_close(checkin.bins(loads=loads, **kept), printed_a_5(loads, eps0, delta), CLOSED_FORM)
+    assert_close(balle2020.bins(loads=loads, **kept), printed_a_5(loads, eps0, delta), CLOSED_FORM)
 
 
 def test_the_printed_proof_of_theorem_3_2_has_m_outside_the_root():
@@ -346,15 +348,15 @@ def test_the_printed_proof_of_theorem_3_2_has_m_outside_the_root():
     e = math.exp(eps0)
     drift = e * (e - 1) ** 2 / (2 * m)
     as_printed = drift + (e - 1) * math.sqrt(2 * e * math.log(1 / delta)) / m
-    assert checkin.fixed_window(slots=m, eps0=eps0, delta=delta) > 50 * as_printed
+    assert balle2020.fixed_window(slots=m, eps0=eps0, delta=delta) > 50 * as_printed
 
 
 @pytest.mark.parametrize(
     ("bound", "size", "setting"),
     [
-        (checkin.fixed_window, "slots", {"participation": 0.3}),
-        (checkin.sliding_window, "slots", {}),
-        (checkin.shuffling, "n", {}),
+        (balle2020.fixed_window, "slots", {"participation": 0.3}),
+        (balle2020.sliding_window, "slots", {}),
+        (balle2020.shuffling, "n", {}),
     ],
 )
 @pytest.mark.parametrize("eps0", [0.1, 0.5, 1.0])
@@ -389,7 +391,7 @@ def test_the_simple_form_of_theorem_a_4_dominates(strength, eps0, delta):
     """Claim B1: 7 w eps0 sqrt(log(1/delta)/m) for eps0 <= 1 and delta <= 1/100."""
     for m, w in product((1, 2, 3, 10, 1000, 10**6), (1e-3, 0.5, 1.0)):
         simple = 7 * w * eps0 * math.sqrt(math.log(1 / delta) / m)
-        found = checkin.fixed_window(slots=m, eps0=eps0, delta=delta, participation=w, strength=strength)
+        found = balle2020.fixed_window(slots=m, eps0=eps0, delta=delta, participation=w, strength=strength)
         assert 0 <= found <= simple
         # what is printed says it without the cap at eps0
         assert printed_a_4(m, eps0, delta, number(w)) <= simple

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shuffledp import checkin, protocols
+from shuffledp import protocols
+from shuffledp.checkin import balle2020
 
 LIMIT = 5.0  # standard deviations
 ROUNDS = 20_000
@@ -297,7 +298,7 @@ def test_clients_of_one_slot_are_fewer_in_another():
 def test_dummy_updates_of_a_fixed_window(n, m, p0):
     """Proposition 3.4."""
     of = protocols.FixedWindow(n=n, slots=m, participation=p0, seed=2)
-    expected, bound = checkin.empty_slots(n=n, slots=m, participation=p0)
+    expected, bound = balle2020.empty_slots(n=n, slots=m, participation=p0)
     counts = [sum(of.round(m * run + slot).dummies for slot in range(m)) for run in range(400)]
     check_mean(counts, expected, "dummy updates")
     check_mean([np.sum(of.loads(run) == 0) for run in range(3000)], expected, "empty slots")
@@ -308,7 +309,7 @@ def test_dummy_updates_of_a_sliding_window():
     """Proposition 4.4."""
     n, m = 200, 15
     of = protocols.SlidingWindow(n=n, slots=m, seed=2)
-    expected, bound = checkin.sliding_window_empty_slots(n=n, slots=m)
+    expected, bound = balle2020.sliding_window_empty_slots(n=n, slots=m)
     check_mean([np.sum(of.loads(run) == 0) for run in range(3000)], expected, "empty slots")
     assert sum(of.round(index).dummies for index in range(of.length)) == np.sum(of.loads(0) == 0)
     assert expected <= bound
@@ -321,7 +322,7 @@ def test_lemma_a_6(n, m):
     squares = np.array([np.sum(of.loads(run) ** 2) for run in range(1000)], dtype=float)
     check_mean(squares, n + n * (n - 1) / m, "square of the norm")
     for delta in (0.5, 0.1, 0.01):
-        bound = checkin.load_norm(n=n, slots=m, delta=delta)
+        bound = balle2020.load_norm(n=n, slots=m, delta=delta)
         assert np.mean(np.sqrt(squares) > bound) <= delta
 
 
@@ -392,7 +393,7 @@ def test_wrong_loads_fail(wrong):
         check_law(loads[:, 0], stats.binom(400, 1 / 40), "load")
     with pytest.raises(AssertionError, match="square"):
         check_mean(np.sum(loads**2, axis=1), 400 + 400 * 399 / 40, "square of the norm")
-    expected = checkin.empty_slots(n=60, slots=40)[0]
+    expected = balle2020.empty_slots(n=60, slots=40)[0]
     of = wrong(n=60, slots=40, seed=0)
     with pytest.raises(AssertionError, match="empty"):
         check_mean([np.sum(of.loads(run) == 0) for run in range(3000)], expected, "empty slots")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp import accountants, checkin, convergence
+from shuffledp import accountants, convergence
 from shuffledp.accountants import systems
 from shuffledp.checkin import balle2020
 from shuffledp.checkin.balle2020 import failure
@@ -26,7 +26,7 @@ every = settings(deadline=None, max_examples=25, derandomize=True, database=None
 def test_theorem_3_2():
     e = math.exp(0.5)
     by_hand = 0.3**2 * e * (e - 1) ** 2 / 2000 + 0.3 * (e - 1) * math.sqrt(2 * e * math.log(1e6) / 1000)
-    assert checkin.fixed_window(slots=1000, eps0=0.5, delta=DELTA, participation=0.3) == pytest.approx(
+    assert balle2020.fixed_window(slots=1000, eps0=0.5, delta=DELTA, participation=0.3) == pytest.approx(
         by_hand
     )
 
@@ -34,33 +34,33 @@ def test_theorem_3_2():
 def test_theorem_4_3_is_theorem_3_2_for_those_who_surely_take_part():
     e = math.exp(0.5)
     by_hand = e * (e - 1) ** 2 / 2000 + (e - 1) * math.sqrt(2 * e * math.log(1e6) / 1000)
-    assert checkin.sliding_window(slots=1000, eps0=0.5, delta=DELTA) == pytest.approx(by_hand)
+    assert balle2020.sliding_window(slots=1000, eps0=0.5, delta=DELTA) == pytest.approx(by_hand)
 
 
 def test_theorem_5_1():
     e = math.exp(0.4)
     by_hand = e**3 * (e - 1) ** 2 / 20000 + e**1.5 * (e - 1) * math.sqrt(2 * math.log(1e6) / 10000)
-    assert checkin.shuffling(n=10000, eps0=0.4, delta=DELTA) == pytest.approx(by_hand)
+    assert balle2020.shuffling(n=10000, eps0=0.4, delta=DELTA) == pytest.approx(by_hand)
 
 
 def test_theorem_a_5():
     e, loads = math.exp(0.2), np.array([3, 0, 5, 12])
     norm = math.sqrt(9 + 25 + 144) / 20
     by_hand = e**4 * (e - 1) ** 2 * norm**2 / 2 + e**2 * (e - 1) * norm * math.sqrt(2 * math.log(2))
-    assert checkin.bins(loads=loads, eps0=0.2, delta=0.5) == pytest.approx(min(by_hand, 0.2))
+    assert balle2020.bins(loads=loads, eps0=0.2, delta=0.5) == pytest.approx(min(by_hand, 0.2))
     larger = np.full(400, 7)
     norm = math.sqrt(400 * 49) / 2800
     by_hand = e**4 * (e - 1) ** 2 * norm**2 / 2 + e**2 * (e - 1) * norm * math.sqrt(2 * math.log(1e6))
-    assert checkin.bins(loads=larger, eps0=0.2, delta=DELTA) == pytest.approx(by_hand)
+    assert balle2020.bins(loads=larger, eps0=0.2, delta=DELTA) == pytest.approx(by_hand)
 
 
 def test_theorem_4_1_beats_the_even_split_of_delta():
     n, m, e = 10**6, 10**4, math.exp(0.3)
     norm = math.sqrt(1 / n + 1 / m) + math.sqrt(math.log(2 / DELTA) / n)
     even = e**4 * (e - 1) ** 2 * norm**2 / 2 + norm * e**2 * (e - 1) * math.sqrt(2 * math.log(2 / DELTA))
-    found = checkin.averaging(n=n, slots=m, eps0=0.3, delta=DELTA)
+    found = balle2020.averaging(n=n, slots=m, eps0=0.3, delta=DELTA)
     assert 0.9 * even < found <= even
-    assert checkin.load_norm(n=n, slots=m, delta=DELTA / 2) / n == pytest.approx(norm)
+    assert balle2020.load_norm(n=n, slots=m, delta=DELTA / 2) / n == pytest.approx(norm)
 
 
 @every
@@ -72,7 +72,7 @@ def test_theorem_4_1_beats_the_even_split_of_delta():
 )
 def test_the_simple_form_of_theorem_a_4(eps0, log_delta, m, w):
     """Claim B1: at most 7 w eps0 sqrt(log(1/delta)/m)."""
-    found = checkin.fixed_window(slots=m, eps0=eps0, delta=math.exp(log_delta), participation=w)
+    found = balle2020.fixed_window(slots=m, eps0=eps0, delta=math.exp(log_delta), participation=w)
     assert found <= 7 * w * eps0 * math.sqrt(-log_delta / m) * (1 + 1e-9)
 
 
@@ -81,16 +81,16 @@ def test_the_simple_form_of_theorem_a_4(eps0, log_delta, m, w):
 
 def test_slots_of_a_window():
     e = math.exp(1.5)
-    epsilons = checkin.check_in_epsilons(slots=20, eps0=1.5, weight=0.4)
+    epsilons = balle2020.check_in_epsilons(slots=20, eps0=1.5, weight=0.4)
     for i in range(1, 21):
         by_hand = math.log(1 + 0.4 * e * (e - 1) / (i - 1 + e * (20 - i + 1)))
         assert epsilons[i - 1] == pytest.approx(by_hand, rel=1e-13)
-    assert checkin.check_in_epsilons(slots=1, eps0=1.5)[0] == pytest.approx(1.5, rel=1e-14)
+    assert balle2020.check_in_epsilons(slots=1, eps0=1.5)[0] == pytest.approx(1.5, rel=1e-14)
 
 
 def test_slots_of_a_shuffle():
     e = math.exp(1.5)
-    epsilons = checkin.shuffling_epsilons(n=20, eps0=1.5)
+    epsilons = balle2020.shuffling_epsilons(n=20, eps0=1.5)
     for i in range(1, 21):
         by_hand = math.log(1 + e**2 * (e - 1) / (e**2 + i - 1 + (20 - i) * e))
         assert epsilons[i - 1] == pytest.approx(by_hand, rel=1e-13)
@@ -137,15 +137,15 @@ def test_many_steps_are_a_gaussian():
 def test_each_strength_is_tighter_than_the_one_before(m, eps0, log_delta, w):
     delta = math.exp(log_delta)
     for bound, setting in (
-        (checkin.fixed_window, {"slots": m, "participation": w}),
-        (checkin.shuffling, {"n": m}),
-        (checkin.averaging, {"n": 50 * m, "slots": m}),
+        (balle2020.fixed_window, {"slots": m, "participation": w}),
+        (balle2020.shuffling, {"n": m}),
+        (balle2020.averaging, {"n": 50 * m, "slots": m}),
     ):
         printed, summed, composed = (
             bound(eps0=eps0, delta=delta, strength=strength, **setting) for strength in balle2020.STRENGTHS
         )
         assert 0 <= summed <= printed * (1 + 1e-9) <= eps0 * (1 + 1e-9)
-        if bound is not checkin.averaging:  # its loads are bounded in two ways
+        if bound is not balle2020.averaging:  # its loads are bounded in two ways
             assert composed <= summed * (1 + 1e-3)
 
 
@@ -155,13 +155,15 @@ def test_monotone(strength):
         assert (np.diff(values) >= -1e-3 * np.array(values[1:])).all(), values
 
     kept = {"delta": DELTA, "strength": strength}
-    never_falls([checkin.fixed_window(slots=500, eps0=eps0, **kept) for eps0 in (0, 0.1, 0.5, 1, 2, 5, 300)])
-    never_falls([checkin.fixed_window(slots=m, eps0=0.5, **kept) for m in (10**5, 10**4, 300, 10, 1)])
     never_falls(
-        [checkin.fixed_window(slots=500, eps0=0.5, participation=p, **kept) for p in (0, 0.1, 0.5, 1)]
+        [balle2020.fixed_window(slots=500, eps0=eps0, **kept) for eps0 in (0, 0.1, 0.5, 1, 2, 5, 300)]
     )
-    never_falls([checkin.shuffling(n=n, eps0=0.5, **kept) for n in (10**5, 10**4, 300, 10, 1)])
-    never_falls([checkin.averaging(n=n, slots=100, eps0=0.2, **kept) for n in (10**6, 10**5, 10**4)])
+    never_falls([balle2020.fixed_window(slots=m, eps0=0.5, **kept) for m in (10**5, 10**4, 300, 10, 1)])
+    never_falls(
+        [balle2020.fixed_window(slots=500, eps0=0.5, participation=p, **kept) for p in (0, 0.1, 0.5, 1)]
+    )
+    never_falls([balle2020.shuffling(n=n, eps0=0.5, **kept) for n in (10**5, 10**4, 300, 10, 1)])
+    never_falls([balle2020.averaging(n=n, slots=100, eps0=0.2, **kept) for n in (10**6, 10**5, 10**4)])
 
 
 # --- loads
@@ -185,7 +187,7 @@ def test_lemma_a_6():
     """Claim B3, on simulated loads."""
     random = np.random.default_rng(11)
     for n, m in ((100, 10), (1000, 1000), (5000, 20)):
-        bound = checkin.load_norm(n=n, slots=m, delta=0.1)
+        bound = balle2020.load_norm(n=n, slots=m, delta=0.1)
         norms = [
             float(np.linalg.norm(np.bincount(random.integers(m, size=n), minlength=m))) for _ in range(300)
         ]
@@ -195,7 +197,7 @@ def test_lemma_a_6():
 @pytest.mark.parametrize(("n", "m", "p"), [(30, 10, 1.0), (100, 50, 0.3), (7, 1, 0.5)])
 def test_empty_slots(n, m, p):
     """Proposition 3.4 (claim B2), exactly and simulated."""
-    expected, bound = checkin.empty_slots(n=n, slots=m, participation=p)
+    expected, bound = balle2020.empty_slots(n=n, slots=m, participation=p)
     assert expected == pytest.approx(m * (1 - p / m) ** n)
     assert expected <= bound == pytest.approx(m * math.exp(-p * n / m))
     random = np.random.default_rng(3)
@@ -209,7 +211,7 @@ def test_empty_slots(n, m, p):
 
 def test_empty_slots_of_a_sliding_window():
     n, m = 200, 15
-    expected, bound = checkin.sliding_window_empty_slots(n=n, slots=m)
+    expected, bound = balle2020.sliding_window_empty_slots(n=n, slots=m)
     assert expected == pytest.approx((n - m + 1) * (1 - 1 / m) ** m)
     assert expected <= bound == pytest.approx((n - m + 1) / math.e)
     random = np.random.default_rng(5)
@@ -218,7 +220,7 @@ def test_empty_slots_of_a_sliding_window():
         slots = np.arange(n) + random.integers(m, size=n)
         counts.append(np.setdiff1d(np.arange(m - 1, n), slots).size)
     assert abs(np.mean(counts) - expected) < 5 * np.std(counts) / math.sqrt(len(counts))
-    assert checkin.sliding_window_empty_slots(n=5, slots=1)[0] == 0
+    assert balle2020.sliding_window_empty_slots(n=5, slots=1)[0] == 0
 
 
 # --- randomisers that may fail
@@ -226,14 +228,17 @@ def test_empty_slots_of_a_sliding_window():
 
 def test_a_randomiser_that_may_fail_costs_the_pure_one_of_eight_times_its_epsilon():
     kept = {"slots": 10**6, "delta": DELTA}
-    pure = checkin.fixed_window(eps0=0.4, **kept)
-    found = checkin.with_failure(checkin.fixed_window, steps=10**6, eps0=0.05, delta0=1e-18, **kept)
+    pure = balle2020.fixed_window(eps0=0.4, **kept)
+    found = balle2020.with_failure(balle2020.fixed_window, steps=10**6, eps0=0.05, delta0=1e-18, **kept)
     assert pure <= found < 1.1 * pure
-    more = checkin.with_failure(checkin.fixed_window, steps=10**6, eps0=0.05, delta0=1e-16, **kept)
+    more = balle2020.with_failure(balle2020.fixed_window, steps=10**6, eps0=0.05, delta0=1e-16, **kept)
     assert found <= more
-    assert checkin.with_failure(checkin.fixed_window, steps=10**6, eps0=0.05, delta0=0.01, **kept) == math.inf
-    alone = checkin.fixed_window(eps0=0.05, **kept)
-    assert checkin.with_failure(checkin.fixed_window, steps=10**6, eps0=0.05, delta0=0.0, **kept) == alone
+    assert (
+        balle2020.with_failure(balle2020.fixed_window, steps=10**6, eps0=0.05, delta0=0.01, **kept)
+        == math.inf
+    )
+    alone = balle2020.fixed_window(eps0=0.05, **kept)
+    assert balle2020.with_failure(balle2020.fixed_window, steps=10**6, eps0=0.05, delta0=0.0, **kept) == alone
 
 
 @pytest.mark.parametrize(("eps0", "delta1"), [(0.05, 1e-9), (1.0, 1e-6), (3.0, 0.3)])
@@ -253,9 +258,11 @@ def test_corollary_3_3():
     assert n >= (e - 1) ** 2 * e * math.sqrt(m) * math.log(1 / beta)
     log_beta, log_delta = math.log(1 / beta), math.log(2 / delta)
     printed = 4 * (e - 1) * math.sqrt(e * log_beta * log_delta / n) + 12 * (e - 1) ** 2 * e * log_beta / n
-    closed = checkin.repeated_fixed_window(n=n, slots=m, eps0=eps0, delta=delta)
+    closed = balle2020.repeated_fixed_window(n=n, slots=m, eps0=eps0, delta=delta)
     assert closed <= printed
-    assert checkin.repeated_fixed_window(n=n, slots=m, eps0=eps0, delta=delta, strength="numerical") < closed
+    assert (
+        balle2020.repeated_fixed_window(n=n, slots=m, eps0=eps0, delta=delta, strength="numerical") < closed
+    )
 
 
 def test_utility_of_a_fixed_window():
@@ -289,31 +296,31 @@ def test_utility_of_averaging():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: checkin.fixed_window(slots=0, eps0=1, delta=0.1), "slots must be a whole number >= 1"),
-        (lambda: checkin.fixed_window(slots=5, eps0=-1, delta=0.1), "eps0 must be a finite number >= 0"),
-        (lambda: checkin.fixed_window(slots=5, eps0=1, delta=0), r"delta must lie in \(0, 1\)"),
+        (lambda: balle2020.fixed_window(slots=0, eps0=1, delta=0.1), "slots must be a whole number >= 1"),
+        (lambda: balle2020.fixed_window(slots=5, eps0=-1, delta=0.1), "eps0 must be a finite number >= 0"),
+        (lambda: balle2020.fixed_window(slots=5, eps0=1, delta=0), r"delta must lie in \(0, 1\)"),
         (
-            lambda: checkin.fixed_window(slots=5, eps0=1, delta=0.1, participation=2),
+            lambda: balle2020.fixed_window(slots=5, eps0=1, delta=0.1, participation=2),
             r"participation must lie in \[0, 1\]",
         ),
         (
-            lambda: checkin.fixed_window(slots=5, eps0=1, delta=0.1, strength="exact"),
+            lambda: balle2020.fixed_window(slots=5, eps0=1, delta=0.1, strength="exact"),
             "strength must be one of closed_form",
         ),
-        (lambda: checkin.shuffling(n=0, eps0=1, delta=0.1), "n must be a whole number >= 1"),
-        (lambda: checkin.averaging(n=5, slots=2.5, eps0=1, delta=0.1), "slots must be a whole number >= 1"),
+        (lambda: balle2020.shuffling(n=0, eps0=1, delta=0.1), "n must be a whole number >= 1"),
+        (lambda: balle2020.averaging(n=5, slots=2.5, eps0=1, delta=0.1), "slots must be a whole number >= 1"),
         (
-            lambda: checkin.bins(loads=[0, 0], eps0=1, delta=0.1),
+            lambda: balle2020.bins(loads=[0, 0], eps0=1, delta=0.1),
             "loads must be one-dimensional and not all 0",
         ),
-        (lambda: checkin.bins(loads=[1, -1], eps0=1, delta=0.1), "loads must hold whole numbers >= 0"),
+        (lambda: balle2020.bins(loads=[1, -1], eps0=1, delta=0.1), "loads must hold whole numbers >= 0"),
         (
-            lambda: checkin.repeated_fixed_window(n=7, slots=2, eps0=1, delta=0.1),
+            lambda: balle2020.repeated_fixed_window(n=7, slots=2, eps0=1, delta=0.1),
             "n must be a multiple of slots",
         ),
-        (lambda: checkin.sliding_window_empty_slots(n=3, slots=4), "slots must be at most n"),
+        (lambda: balle2020.sliding_window_empty_slots(n=3, slots=4), "slots must be at most n"),
         (
-            lambda: checkin.with_failure(checkin.shuffling, steps=1, n=1, eps0=0, delta0=0.1, delta=0.1),
+            lambda: balle2020.with_failure(balle2020.shuffling, steps=1, n=1, eps0=0, delta0=0.1, delta=0.1),
             "eps0 must be > 0 for the reduction",
         ),
     ],

@@ -37,11 +37,7 @@ def fixed_window_utility(
     Raises:
         ValueError: an argument is out of range.
     """
-    n, slots, dimension = (
-        checks.count("n", n),
-        checks.count("slots", slots),
-        checks.count("dimension", dimension),
-    )
+    n, slots, dimension = _counts(n, slots, dimension)
     p0 = checks.probability("participation", participation, zero=True, one=True)
     sigma, lipschitz, radius = _sizes(sigma, lipschitz, radius)
     filled = 1 - 2 * math.exp(-n * p0 / slots)
@@ -83,11 +79,7 @@ def averaging_utility(
     Raises:
         ValueError: an argument is out of range.
     """
-    n, slots, dimension = (
-        checks.count("n", n),
-        checks.count("slots", slots),
-        checks.count("dimension", dimension),
-    )
+    n, slots, dimension = _counts(n, slots, dimension)
     sigma, lipschitz, radius = _sizes(sigma, lipschitz, radius)
     if smoothness is None:
         length = math.sqrt(slots * dimension * sigma**2 / n + lipschitz**2)
@@ -95,6 +87,10 @@ def averaging_utility(
     beta = checks.real("smoothness", smoothness, at_least=0.0)
     kappa = math.sqrt(min(1.0, 2 * slots / (n + 1)) * (lipschitz**2 + dimension * sigma**2))
     return radius * kappa * math.sqrt(2 / slots) + beta * radius**2 / slots
+
+
+def _counts(n: int, slots: int, dimension: int) -> tuple[int, int, int]:
+    return checks.count("n", n), checks.count("slots", slots), checks.count("dimension", dimension)
 
 
 def _sizes(sigma: float, lipschitz: float, radius: float) -> tuple[float, float, float]:

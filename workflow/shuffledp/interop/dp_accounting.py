@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from shuffledp import checks
 from shuffledp.accountants import named
@@ -29,8 +29,36 @@ _OUTWARD = 1e-12  # by which masses are raised for the rounding of dp_accounting
 _MOST_POINTS = 10**7
 
 
+@attr.s(frozen=True, slots=True)
+class _ShuffledReports(dp_event.DpEvent):
+    """A round of shuffled reports, whose attributes are variables of its system, or None."""
+
+    def __attrs_post_init__(self) -> None:
+        self.round()
+
+    @classmethod
+    def of(cls, randomizer: str, **setting: Any) -> Self:
+        """Return the event of a randomiser that is known by name.
+
+        Args:
+            randomizer: one of ``named_randomizers.NAMES``.
+            setting: n and eps0, k or rate as the event has them, and the randomiser's own parameters.
+
+        Raises:
+            ValueError: one of them is missing, unknown or out of range.
+        """
+        return cls(**named.known(randomizer, setting)[1])
+
+    def round(self) -> Round:
+        """Return what is composed."""
+        setting = attr.asdict(self)
+        if "rate" not in setting and setting["k"] is None:
+            setting["k"] = setting["n"]
+        return round_of(**setting)
+
+
 @attr.s(frozen=True, slots=True, auto_attribs=True)
-class ShuffledDpEvent(dp_event.DpEvent):
+class ShuffledDpEvent(_ShuffledReports):
     """A round in which k of n clients, drawn afresh, send eps0-LDP reports that a shuffler mixes.
 
     Attributes:
@@ -50,30 +78,9 @@ class ShuffledDpEvent(dp_event.DpEvent):
     share: float | None = None
     tv: float | None = None
 
-    def __attrs_post_init__(self) -> None:
-        self.round()
-
-    @classmethod
-    def of(cls, randomizer: str, **setting: Any) -> ShuffledDpEvent:
-        """Return the event of a randomiser that is known by name.
-
-        Args:
-            randomizer: one of ``named_randomizers.NAMES``.
-            setting: n, k and eps0, and the randomiser's own parameters.
-
-        Raises:
-            ValueError: one of them is missing, unknown or out of range.
-        """
-        return cls(**named.known(randomizer, setting)[1])
-
-    def round(self) -> Round:
-        """Return what is composed."""
-        reports = self.n if self.k is None else self.k
-        return round_of(n=self.n, k=reports, eps0=self.eps0, share=self.share, tv=self.tv)
-
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
-class ShuffledCheckInDpEvent(dp_event.DpEvent):
+class ShuffledCheckInDpEvent(_ShuffledReports):
     """A round for which each of n clients checks in with probability ``rate``; eps0-LDP reports are shuffled.
 
     Attributes:
@@ -92,26 +99,6 @@ class ShuffledCheckInDpEvent(dp_event.DpEvent):
     eps0: float
     share: float | None = None
     tv: float | None = None
-
-    def __attrs_post_init__(self) -> None:
-        self.round()
-
-    @classmethod
-    def of(cls, randomizer: str, **setting: Any) -> ShuffledCheckInDpEvent:
-        """Return the event of a randomiser that is known by name.
-
-        Args:
-            randomizer: one of ``named_randomizers.NAMES``.
-            setting: n, rate and eps0, and the randomiser's own parameters.
-
-        Raises:
-            ValueError: one of them is missing, unknown or out of range.
-        """
-        return cls(**named.known(randomizer, setting)[1])
-
-    def round(self) -> Round:
-        """Return what is composed."""
-        return round_of(n=self.n, rate=self.rate, eps0=self.eps0, share=self.share, tv=self.tv)
 
 
 _SHUFFLED = (ShuffledDpEvent, ShuffledCheckInDpEvent)

@@ -22,15 +22,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
 from shuffledp import numerics
-from shuffledp.checks import FloatArray
+from shuffledp.checks import FloatArray, IntArray
 from shuffledp.pld.outcomes import Outcomes
 
 Others = Sequence[tuple[FloatArray, int]]
-IntArray = NDArray[np.int64]
 
 _FINEST = 16  # the largest score
 _GOOD = 0.9995  # of the best score's efficiency, which suffices

@@ -31,16 +31,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shuffledp import checks, numerics
-from shuffledp.checks import FloatArray
+from shuffledp.checks import FloatArray, IntArray
 from shuffledp.distributions.tilted_binomials import TiltedBinomials
 from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.enumeration import EnumeratedPair
 from shuffledp.profiles.joint_clones import joint_outcomes
-
-IntArray = NDArray[np.int64]
 
 # Relative width of a block of values of N, by half of which epsilon grows at most.
 _WIDTH = 2e-4

@@ -95,12 +95,6 @@ def line(look: Mapping[str, Any]) -> dict[str, Any]:
     return drawn
 
 
-def luminance(color: str) -> float:
-    """Return how bright a colour (#rrggbb) is in grey, from 0 to 1, with the weights of ITU-R BT.709."""
-    red, green, blue = (int(color[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def draw_over_seeds(
     axis: Axes, x: ArrayLike, mean: ArrayLike, deviation: ArrayLike, look: Mapping[str, Any], *, seeds: int
 ) -> None:
