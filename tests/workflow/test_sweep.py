@@ -30,7 +30,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch, t
     requests.record(requests.stage(run, ".snakemake/requests"))
     plan = clone.plan(*FULL[:2], str(smaller), *FULL[2:])
     assert plan.jobs == {
-        "fetch_mnist": 1,
+        "fetch_images": 1,
         "train_sweep": len(sweep.trainings("results")) - 1,
         "compute_sweep_curve": len(sweep.curves),
         "compute_frontier": 1,

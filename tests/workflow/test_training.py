@@ -41,23 +41,23 @@ def untrained(clone):
 @pytest.mark.slow
 def test_a_figure_that_no_run_is_there_for_is_not_drawn(untrained):
     clone = untrained
-    assert not clone.plan("all_figures", "--forcerun", "plot").jobs.keys() & {"train", "fetch_mnist"}
+    assert not clone.plan("all_figures", "--forcerun", "plot").jobs.keys() & {"train", "fetch_images"}
     stem = "figures/girgis2021/theorem3"
     asked = clone.run("-n", f"{stem}.pdf")
     assert asked.status != 0, "what no run is there for is not drawn"
     assert f"{stem}.pdf" in asked.output
     assert clone.plan("results/training/girgis2021-nonprivate/seed0.csv").jobs == {
-        "fetch_mnist": 1,
+        "fetch_images": 1,
         "train": 1,
     }
 
 
 def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
     clone = untrained
-    assert not clone.plan().jobs.keys() & {"train", "fetch_mnist"}
+    assert not clone.plan().jobs.keys() & {"train", "fetch_images"}
     asked = clone.plan("all_trainings").jobs
     assert asked == {
-        "fetch_mnist": 1,
+        "fetch_images": 1,
         "compute_features": sum(entry.features is not None for entry in shipped.experiments),
         "train": sum(entry.seeds for entry in shipped.experiments),
     }
@@ -79,7 +79,7 @@ def test_only_the_run_that_is_missing_is_planned(trained):
     os.utime(fetched, (time.time() + 60,) * 2)
     assert clone.plan("all_trainings").jobs == {"train": 1}
     fetched.unlink()
-    assert clone.plan("all_trainings").jobs == {"fetch_mnist": 1, "train": 1}
+    assert clone.plan("all_trainings").jobs == {"fetch_images": 1, "train": 1}
 
 
 def test_an_edit_of_code_plans_the_runs_behind_it_and_only_if_asked(trained):
@@ -106,7 +106,7 @@ def test_smoke_training(clone, root):
     assert run.status == 0, run.output
     with_features = sum(entry.features is not None for entry in settings.experiments)
     assert run.jobs == {"train": len(settings.experiments), "compute_features": with_features}
-    assert "fetch_mnist" not in run.output, "generated data need no fetching"
+    assert "fetch_images" not in run.output, "generated data need no fetching"
     for experiment in settings.experiments:
         (product,) = settings.trainings(experiment)
         table = tables.read_table(clone.path / product.outputs[0])

@@ -12,6 +12,7 @@ from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
 from shuffledp.reproduction.wildcards import one_of, papers
+from shuffledp.training.data.checksums import IDX_SHA256
 from shuffledp.training.experiment import DATA
 
 try:
@@ -24,7 +25,7 @@ RESULTS, FIGURES = SETTINGS.results, SETTINGS.figures
 LOGS, BENCHMARKS = f"{RESULTS}/logs", f"{RESULTS}/benchmarks"
 TRAININGS = f"{RESULTS}/training"
 # Says that the data were there once; the files themselves may lie wherever data.root or SHUFFLEDP_DATA says.
-MNIST = "resources/mnist.json"
+IMAGES = "resources/{data}.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.current_basedir).parent / "report"
 

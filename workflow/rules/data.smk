@@ -19,7 +19,7 @@ def data_of(wildcards):
 def data_for(experiment):
     if experiment.features is not None:
         return ancient(f"resources/features/{experiment.name}-{experiment.data}.json")
-    return ancient(MNIST) if experiment.data == "mnist" else []
+    return ancient(IMAGES.format(data=experiment.data)) if experiment.data in IDX_SHA256 else []
 
 
 def data_unless_current(run, experiment):

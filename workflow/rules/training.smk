@@ -1,20 +1,23 @@
-rule fetch_mnist:
+rule fetch_images:
     output:
-        record=MNIST,
+        record=IMAGES,
     log:
-        f"{LOGS}/fetch_mnist.log",
+        f"{LOGS}/fetch_images/{{data}}.log",
     benchmark:
-        f"{BENCHMARKS}/fetch_mnist.tsv"
+        f"{BENCHMARKS}/fetch_images/{{data}}.tsv"
+    wildcard_constraints:
+        data=one_of(IDX_SHA256),
     localrule: True
     conda:
         ENVIRONMENT
     params:
         # As a function, since the linter takes the folder for a prefix of the output.
         root=lambda wildcards: SETTINGS.data_root,
+        data=lambda wildcards: wildcards.data,
     message:
-        "Looking for MNIST, and fetching it if it is not there."
+        "Looking for {wildcards.data}, and fetching it if it is not there."
     script:
-        "../scripts/fetch_mnist.py"
+        "../scripts/fetch_images.py"
 
 
 rule compute_features:

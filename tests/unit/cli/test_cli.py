@@ -23,7 +23,7 @@ from shuffledp.cli import printing
 from shuffledp.profiles import named_randomizers
 from shuffledp.reproduction import config
 from shuffledp.training.costs import core_seconds
-from shuffledp.training.data.checksums import MNIST_SHA256
+from shuffledp.training.data.checksums import IDX_FILES
 from shuffledp.variables import OF_RANDOMIZERS, VARIABLES, counts
 
 SYSTEM = {"--clients": "1e4", "--per-round": "1e2"}
@@ -588,7 +588,7 @@ def test_train_refuses_devices_and_data_that_are_not_there(monkeypatch, tmp_path
     assert "needs a GPU" in refusal("train", "girgis2021-fig3", "--device", "cuda", *out)
     wrong = tmp_path / "data"
     wrong.mkdir()
-    for name in MNIST_SHA256:
+    for name in IDX_FILES:
         (wrong / name).write_bytes(b"not it")
     monkeypatch.delenv("SHUFFLEDP_DATA", raising=False)
     arguments = ("girgis2021-fig3", "--device", "cpu", "--data", str(wrong), *out)

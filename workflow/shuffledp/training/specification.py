@@ -15,7 +15,8 @@ class Experiment:
 
     Attributes:
         name: by which the command line and the results know it.
-        data: "mnist", "synthetic", "cifar10" or "cifar10-jpeg" (CIFAR-10 re-encoded as JPEG).
+        data: "mnist", "fashion-mnist", "synthetic", "cifar10" or "cifar10-jpeg" (CIFAR-10 re-encoded as
+            JPEG).
         features: what the model sees of colour images: "scattering", "cifar100" (of a network pre-trained on
             CIFAR-100 without noise) or "public-half" (pre-trained on half of the training images, which the
             clients do not hold); None for the images themselves.

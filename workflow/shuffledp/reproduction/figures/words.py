@@ -17,6 +17,7 @@ from shuffledp.variables import VARIABLES
 
 DATA = {
     "mnist": "MNIST",
+    "fashion-mnist": "Fashion-MNIST",
     "synthetic": "generated images, of no meaning",
     "cifar10": "CIFAR-10",
     "cifar10-jpeg": "CIFAR-10 (JPEG re-encoding)",

