@@ -13,7 +13,7 @@ import pytest
 import shuffledp
 
 # The accountants and the command line need these and what these need; pandas is for tables only.
-NEEDED = ("numpy", "scipy", "click", "rich", "markdown-it-py", "mdurl", "pygments")
+NEEDED = ("numpy", "scipy", "click")
 SETTING = "n=1e6, k=1e3, eps0=2, rounds=1e5, delta=1e-8"
 
 

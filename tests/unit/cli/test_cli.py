@@ -34,11 +34,7 @@ SETTING = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
 COMMANDS = {"epsilon": EPSILON, "delta": DELTA, "calibrate": CALIBRATE}
 QUICK = ("--accountant", "girgis2021-upper")
 DESCRIPTION = set(printing.FIELDS)
-LISTED = [
-    name
-    for system in accountants.systems.systems()
-    for name in accountants.names(protocol=system.protocol, mechanism=system.mechanism)
-]
+SYSTEMS = systems.systems()
 KRR = {"--clients": "1000", "--categories": "4", "--gamma": "0.25", "--rounds": "4"}
 OF_KRR = ("--protocol", "shuffle", "--mechanism", "krr")
 GAUSSIAN = {"--clients": "7", "--sigma": "2", "--rounds": "2"}
@@ -108,7 +104,7 @@ def test_epsilon_says_for_what(table):
 
 
 def test_epsilon_has_one_line_an_accountant(table):
-    rows = {line.split()[0]: line for line in table[3:-1]}
+    rows = {line.split()[0]: line for line in table[4:]}
     assert sorted(rows) == sorted(accountants.names())
     for name, line in rows.items():
         entry = accountants.get(name)
@@ -133,10 +129,10 @@ def test_epsilon_has_the_tightest_first(everything):
     assert [entry["scope"] for entry in lower] == sorted(entry["scope"] for entry in lower)
 
 
-def test_epsilon_ends_with_the_bracket(table):
+def test_epsilon_has_the_bracket_before_the_table(table):
     bracket = accountants.bracket(**SETTING)
     low, high, names, ratio = re.fullmatch(
-        r"epsilon in \[(.*), (.*)\] by (.*), ratio (.*)", table[-1]
+        r"epsilon in \[(.*), (.*)\] by (.*), ratio (.*)", table[1]
     ).groups()
     assert float(low) <= bracket.lower < bracket.upper <= float(high)
     assert float(low) == pytest.approx(bracket.lower, rel=1e-6)
@@ -440,20 +436,102 @@ def test_what_belongs_to_another_system_is_refused(arguments, message):
 # --- accountants, version, help
 
 
-def test_the_accountants_are_listed():
-    lines = shown("accountants").splitlines()
-    assert lines[0].split() == [field for field in printing.FIELDS if field not in ("label", "note")]
-    assert [line.split()[0] for line in lines[2:]] == LISTED
-    for line in lines[2:]:
-        entry = accountants.get(line.split()[0])
-        about = (entry.kind, entry.scope, entry.system.neighbours, entry.citation, entry.theorem)
-        for text in (*about, ", ".join(entry.needs)):
-            assert text in line
+def of_system(system):
+    return accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+
+
+def test_the_accountants_are_listed_by_system():
+    blocks = shown("accountants").split("\n\n")
+    heads, tables = blocks[::2], blocks[1::2]
+    assert len(heads) == len(tables) == len(SYSTEMS)
+    for system, head, table in zip(SYSTEMS, heads, tables, strict=True):
+        title, about, options = head.splitlines()
+        assert title == str(system)
+        assert about == f"{system.words}; neighbours by {system.neighbours}"
+        for name in system.variables:
+            assert f"{VARIABLES[name].option} " in f"{options} "
+        entries = [accountants.get(line.split()[0]) for line in table.splitlines()[2:]]
+        assert sorted(entry.name for entry in entries) == sorted(of_system(system))
+        assert entries[0].name == system.default
+        kinds = [entry.kind for entry in entries]
+        assert kinds == sorted(kinds, key=["upper", "estimate", "lower"].index)
+        for entry, line in zip(entries, table.splitlines()[2:], strict=True):
+            for text in (entry.kind, entry.citation, entry.theorem, ", ".join(entry.needs)):
+                assert text in line
+
+
+def test_the_options_that_head_a_system_are_those_that_choose_it():
+    for system in SYSTEMS:
+        options = shown("accountants", "--system", f"{system.protocol}/{system.mechanism}").splitlines()[2]
+        chosen = dict(re.findall(r"(--protocol|--mechanism) (\S+)", options))
+        assert chosen == {"--protocol": system.protocol, "--mechanism": system.mechanism}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("shuffle/krr", lambda system: (system.protocol, system.mechanism) == ("shuffle", "krr")),
+        ("shuffle", lambda system: system.protocol == "shuffle"),
+        ("gaussian", lambda system: system.mechanism == "gaussian"),
+    ],
+)
+def test_systems_are_chosen(name, wanted):
+    chosen = [system for system in SYSTEMS if wanted(system)]
+    titles = [block.splitlines()[0] for block in shown("accountants", "--system", name).split("\n\n")[::2]]
+    assert titles == [str(system) for system in chosen]
+    entries = as_json("accountants", "--system", name)
+    assert [entry["name"] for entry in entries] == [
+        line.split()[0]
+        for block in shown("accountants", "--system", name).split("\n\n")[1::2]
+        for line in block.splitlines()[2:]
+    ]
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("shufle", "shuffle"), ("shuffle/kr", "shuffle/krr")])
+def test_a_misspelt_system_is_told_the_closest(wrong, right):
+    assert f"unknown system {wrong!r}: did you mean {right!r}? known are protocols (" in refusal(
+        "accountants", "--system", wrong
+    )
+
+
+@pytest.mark.parametrize("room", [60, 30, 100, 200])
+def test_narrow_terminals_are_filled_and_not_overrun(room, monkeypatch):
+    words_of = {word for line in shown("accountants").splitlines() for word in line.split()}
+    monkeypatch.setattr(printing, "width", lambda: room)
+    text = shown("accountants")
+    rows = [line for line in text.splitlines() if not set(line) <= {"-"}]
+    # a word alone may be longer than a very narrow line, and a name is not broken
+    assert all(len(line) <= max(room, 60) for line in rows)
+    missing = words_of - {word.rstrip(":;") for word in text.split()} - {"citation", "theorem"}
+    assert not {word for word in missing if word.rstrip(":;,") not in text and not set(word) <= {"-"}}
+    table = shown("epsilon", *words(EPSILON)).splitlines()
+    assert table[1].startswith("epsilon in [")
+    listed = [line.split()[0] for line in table[4:] if not line.startswith(" ")]
+    assert set(listed) == set(accountants.names())
+
+
+def test_the_width_is_that_of_the_terminal():
+    code = (
+        "import os, pty, fcntl, struct, sys, termios\n"
+        "pid, end = pty.fork()\n"
+        "if pid == 0:\n"
+        "    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 47, 0, 0))\n"
+        "    os.environ.pop('COLUMNS', None)\n"
+        "    from shuffledp.cli import printing\n"
+        "    print(printing.width(), flush=True)\n"
+        "    os._exit(0)\n"
+        "print(os.read(end, 100).decode().strip())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "47"
+    assert printing.width() is None or sys.stdout.isatty()
 
 
 def test_the_accountants_as_json():
     entries = as_json("accountants")
-    assert [entry["name"] for entry in entries] == LISTED
+    assert sorted(entry["name"] for entry in entries) == sorted(
+        name for system in SYSTEMS for name in of_system(system)
+    )
     for entry in entries:
         assert entry.keys() == DESCRIPTION
         assert entry["note"] == accountants.get(entry["name"]).note
@@ -472,9 +550,9 @@ def test_a_users_accountant_takes_part(monkeypatch):
         register = registry.register(name=name, kind=kind, **fields)
         register(lambda *, n, k, eps0, rounds, delta: {"epsilon": 1e-3 * rounds})
     lines = shown("epsilon", *words(EPSILON)).splitlines()
-    assert [line.split()[0] for line in lines[3:-1]] == ["up", "mine", "low"]
-    assert "here [bold]" in lines[3]  # brackets are no markup
-    assert "x in [0, 1]" in lines[3]
+    assert [line.split()[0] for line in lines[4:]] == ["up", "mine", "low"]
+    assert "here [bold]" in lines[4]  # brackets are no markup
+    assert "x in [0, 1]" in lines[4]
     assert re.search(
         r"delta ~ 1 at epsilon = 0\.15 by mine", shown("delta", *words(DELTA), "--accountant", "mine")
     )

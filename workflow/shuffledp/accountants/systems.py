@@ -6,6 +6,7 @@ a second one, however alike their variables.
 
 from __future__ import annotations
 
+import difflib
 import enum
 import math
 from collections.abc import Callable, Mapping
@@ -158,6 +159,30 @@ def get(protocol: str, mechanism: str) -> System:
             f"mechanism must be one of {', '.join(having)} for protocol {protocol}, got {mechanism!r}"
         )
     return _SYSTEMS[protocol, mechanism]
+
+
+def matching(name: str) -> list[System]:
+    """Return the systems that a name stands for: a protocol, a mechanism, or both with a slash between them.
+
+    Raises:
+        ValueError: it stands for none; the message has the closest name, if one is close.
+    """
+    found = [system for system in systems() if name in _names(system)]
+    if found:
+        return found
+    known = list(dict.fromkeys(one for system in systems() for one in _names(system)))
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    kinds = [dict.fromkeys(getattr(one, kind) for one in systems()) for kind in ("protocol", "mechanism")]
+    protocols, sent = (", ".join(kind) for kind in kinds)
+    raise ValueError(
+        f"unknown system {name!r}: {hint}known are protocols ({protocols}), mechanisms ({sent}), and both as "
+        f"in {'/'.join(MAIN)}"
+    )
+
+
+def _names(system: System) -> tuple[str, str, str]:
+    return system.protocol, system.mechanism, f"{system.protocol}/{system.mechanism}"
 
 
 def mechanisms(protocol: str) -> list[str]:

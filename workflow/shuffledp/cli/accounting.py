@@ -38,10 +38,11 @@ def epsilon(
 ) -> None:
     """Print epsilon by every accountant.
 
-    The tightest upper bound comes first, lower bounds last; then the interval that epsilon lies in for the
-    worst eps0-LDP randomiser, or, where the mechanism is given, for the worst data sets. Upper bounds are
-    shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of Renyi
-    accounting only and take no part in the interval. With --randomizer, the interval of that randomiser.
+    First comes the interval that epsilon lies in for the worst eps0-LDP randomiser, or, where the mechanism
+    is given, for the worst data sets; then every accountant, the tightest upper bound first, lower bounds
+    last. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of
+    Renyi accounting only and take no part in the interval. With --randomizer, the interval of that
+    randomiser.
     """
     if drawn is not None:
         _draw_epsilon(drawn, randomizer, given, chosen)
@@ -81,6 +82,8 @@ def epsilon(
         printing.as_json(as_one)
         return
     click.echo(f"{printing.in_words(setting)}; neighbours by {system.neighbours}")
+    if bracket:
+        click.echo(printing.bracket_in_words(bracket, joined=" and "))
     cells = [
         [rounding.shown(row["epsilon"], entry.kind), printing.side(entry), entry.citation, entry.theorem]
         for entry, row in rows
@@ -95,9 +98,7 @@ def epsilon(
         ["accountant", "epsilon", "kind", "citation", "theorem"],
         [[entry.name, *row] for entry, row in zip([*answering, *silent], cells, strict=True)],
     )
-    if bracket:
-        click.echo(printing.bracket_in_words(bracket, joined=" and "))
-    elif accountant is not None:
+    if accountant is not None:
         ((entry, row),) = rows
         for column in list(row)[1:]:  # epsilon itself is in the table
             kind = entry.kind if column == "theorem_epsilon" else "estimate"
@@ -199,23 +200,51 @@ def calibrate(
 
 
 @click.command("accountants")
+@click.option(
+    "--system",
+    metavar="NAME",
+    help="Those of this alone: a protocol, a mechanism, or both, as in shuffle/krr (default: all).",
+)
 @options.as_json
-def list_accountants(as_json: bool) -> None:
-    """List the accountants and their theorems."""
+def list_accountants(system: str | None, as_json: bool) -> None:
+    """List the accountants and their theorems, by system.
+
+    The one that calibrate and delta take where none is named comes first, then upper bounds, estimates and
+    lower bounds.
+    """
+    from shuffledp.accountants import systems
+
+    wanted = systems.systems() if system is None else systems.matching(system)
+    entries = {one: _listed(one) for one in wanted}
+    if as_json:
+        printing.as_json([printing.described(entry) for found in entries.values() for entry in found])
+        return
+    for index, (one, found) in enumerate(entries.items()):
+        if index:
+            click.echo()
+        click.echo(str(one))
+        printing.paragraph(f"{one.words}; neighbours by {one.neighbours}")
+        taken = " ".join(f"{VARIABLES[name].option} {VARIABLES[name].letter}" for name in one.variables)
+        printing.paragraph(f"--protocol {one.protocol} --mechanism {one.mechanism} {taken}")
+        click.echo()
+        printing.table(
+            ["accountant", "kind", "citation", "theorem", "needs"],
+            [
+                [entry.name, printing.side(entry), entry.citation, entry.theorem, ", ".join(entry.needs)]
+                for entry in found
+            ],
+        )
+
+
+def _listed(system: System) -> list[Accountant]:
+    """Return a system's accountants, its default first."""
     from shuffledp import accountants
 
-    names = [
-        name
-        for system in accountants.systems.systems()
-        for name in accountants.names(protocol=system.protocol, mechanism=system.mechanism)
-    ]
-    entries = [printing.described(accountants.get(name)) for name in names]
-    if as_json:
-        printing.as_json(entries)
-        return
-    columns = [field for field in printing.FIELDS if field not in ("label", "note")]
-    rows = [{**entry, "needs": ", ".join(entry["needs"])} for entry in entries]
-    printing.table(columns, [[row[column] for column in columns] for row in rows])
+    names = accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+    return sorted(
+        map(accountants.get, names),
+        key=lambda entry: (entry.name != system.default, _ORDER.index(entry.kind), entry.scope != "epsilon"),
+    )
 
 
 COMMANDS = (epsilon, delta, calibrate, list_accountants)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +31,11 @@ FIELDS = (
 )
 SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
 
-_PIPED_WIDTH = 350  # columns; a row stays one line where nobody reads it on a screen
+# What a narrow terminal has of long columns below a row, in their order.
+_LONG = {"citation": "{}: ", "theorem": "{}", "needs": "; needs {}"}
+_LEAST = 30  # columns that a paragraph takes, however few the terminal has
+_INDENT = 4
+_HEAD = 2  # lines of a table above its rows
 _LITTLE = 20.0  # an epsilon beyond which there is a warning
 
 
@@ -108,22 +115,54 @@ def _warn(message: str) -> None:
     click.echo(f"Warning: {message}", err=True)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, as wide as the terminal, or wide enough where there is none."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def width() -> int | None:
+    """Return how many columns the terminal has, None where standard output is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPED_WIDTH)
-    printed = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for column in columns:
-        printed.add_column(column, no_wrap=column not in ("citation", "theorem"), overflow="fold")
-    for row in rows:
-        printed.add_row(*(Text(cell) for cell in row))
-    console.print(printed)
+
+def paragraph(text: str, *, indent: int = 0) -> None:
+    """Print a text in lines that the terminal has room for; in one line where there is none."""
+    room = width()
+    spaces = " " * indent
+    if room is None:
+        click.echo(spaces + text)
+        return
+    # options are not broken at their hyphens
+    lines = textwrap.wrap(
+        text, max(room, _LEAST), initial_indent=spaces, subsequent_indent=spaces, break_on_hyphens=False
+    )
+    click.echo("\n".join(lines))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, as wide as the terminal, or a row a line where there is none.
+
+    In a narrow terminal the columns of ``_LONG`` stand below their row.
+    """
+    room = width()
+    whole = _padded(columns, rows)
+    if room is None or max(map(len, whole)) <= room:
+        click.echo("\n".join(whole))
+        return
+    told = [index for index, column in enumerate(columns) if column in _LONG]
+    kept = [index for index, column in enumerate(columns) if column not in _LONG]
+    short = _padded([columns[index] for index in kept], [[row[index] for index in kept] for row in rows])
+    click.echo("\n".join(short[:_HEAD]))
+    for line, row in zip(short[_HEAD:], rows, strict=True):
+        click.echo(line)
+        if told:
+            below = "".join(_LONG[columns[index]].format(row[index]) for index in told if row[index])
+            paragraph(below, indent=_INDENT)
+
+
+def _padded(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: its head in ``_HEAD`` lines, then the rows."""
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    padded = [
+        "   ".join(cell.ljust(wide) for cell, wide in zip(cells, widths, strict=True)).rstrip()
+        for cells in (columns, *rows)
+    ]
+    return [padded[0], "-" * max(map(len, padded)), *padded[1:]]
 
 
 def as_json(content: Any) -> None:

@@ -1,4 +1,4 @@
-"""Checksums of the files that data sets are, as published."""
+"""Checksums of the files that data sets are."""
 
 # What a data set in the format of MNIST is made of.
 IDX_FILES = (
@@ -7,8 +7,8 @@ IDX_FILES = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
-# SHA-256 of the uncompressed files, in that order: of those of MNIST as published, and of Fashion-MNIST those in
-# Debian's package dataset-fashion-mnist, since published are MD5 of archives, which hold the time of packing.
+# SHA-256 of the uncompressed files, in that order. Those of Fashion-MNIST are in Debian's package
+# dataset-fashion-mnist; published are MD5 of archives, which hold the time of packing.
 IDX_SHA256 = {
     name: dict(zip(IDX_FILES, sums, strict=True))
     for name, sums in {
