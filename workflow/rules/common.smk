@@ -7,7 +7,7 @@ from shuffledp.reproduction.trainings import recorded
 from shuffledp.records.catalogue import Catalogue
 from shuffledp.reproduction import config as configuration
 from shuffledp.reproduction import jobs
-from shuffledp.records import refusals, requests
+from shuffledp.records import digest, refusals, requests
 from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
@@ -51,7 +51,8 @@ def catalogue():
 DRAWN = {(figure.paper, figure.name): SETTINGS.product(figure) for figure in SETTINGS.drawable}
 LEDGER = ledger_products.page(SETTINGS)
 try:
-    CATALOGUE = catalogue()
+    with digest.kept(".snakemake/shuffledp-code.json"):
+        CATALOGUE = catalogue()
 except OSError as error:
     raise WorkflowError(refusals.of_system(error)) from None
 

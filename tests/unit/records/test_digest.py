@@ -538,3 +538,53 @@ def test_every_product_is_rebuilt_from_its_request(shipped, root, in_root, tmp_p
         path.unlink()
         requests.stage(Product.from_request(json.loads(asked)), tmp_path, current=False)
         assert path.read_bytes() == asked, product.record
+
+
+MODULES = ("shuffledp.records.tables", "shuffledp.pld.composition", "shuffledp.accountants.registry")
+
+
+def kept(path, names=MODULES):
+    """The digests of modules by way of a file."""
+    digest.forget()
+    with digest.kept(path):
+        return [digest.code_digest((name,)) for name in names]
+
+
+@pytest.fixture
+def plain():
+    digest.forget()
+    yield [digest.code_digest((name,)) for name in MODULES]
+    digest.forget()
+
+
+def test_digests_are_the_same_by_way_of_a_file(plain, tmp_path, monkeypatch):
+    path = tmp_path / "code.json"
+    assert kept(path) == plain
+    first = path.read_bytes()
+    monkeypatch.setattr(digest, "_code", lambda *given: pytest.fail("what is kept is parsed again"))
+    assert kept(path) == plain
+    assert path.read_bytes() == first
+
+
+def test_changed_code_is_parsed_and_kept_code_of_another_rule_is_not_used(package, tmp_path):
+    path, name = tmp_path / "code.json", f"{package.name}.a"
+    package.write("a", SOURCE)
+    before = kept(path, [name])
+    package.write("a", _edited(*CODE["number"]))
+    after = kept(path, [name])
+    assert after != before
+    assert after == [package.digest("a")]
+    content = json.loads(path.read_text())
+    wrong = {key: ["nothing", []] for key in content["code"]}
+    path.write_text(json.dumps({**content, "code": wrong}))
+    assert kept(path, [name]) != after, "what is kept is taken at its word"
+    path.write_text(json.dumps({"rule": "another", "code": wrong}))
+    assert kept(path, [name]) == after
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b'{"rule": 1}', b"\xff"])
+def test_a_file_that_holds_no_code_is_written_anew(plain, tmp_path, content):
+    path = tmp_path / "code.json"
+    path.write_bytes(content)
+    assert kept(path) == plain
+    assert json.loads(path.read_text())["code"]

@@ -18,10 +18,15 @@ import functools
 import hashlib
 import importlib.util
 import io
+import sys
 import tokenize
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
+
+from shuffledp.records import files
 
 PACKAGE = "shuffledp"
 
@@ -65,7 +70,75 @@ def _path(module: str) -> Path | None:
 @functools.cache
 def _module(name: str) -> _Code | None:
     path = _path(name)
-    return None if path is None else _code(path.read_bytes(), PACKAGE)
+    if path is None:
+        return None
+    source = path.read_bytes()
+    return _code(source, PACKAGE) if _KEPT is None else _KEPT.code(source)
+
+
+class _Kept:
+    """What counts of files, by the SHA-256 of their bytes, in a file that is read once.
+
+    Args:
+        path: the file; what it holds by another rule or another Python counts for nothing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+        self._rule = f"{PACKAGE} {own} {sys.version_info.major}.{sys.version_info.minor}"
+        self._known: dict[str, _Code] = {}
+        self._used: dict[str, _Code] = {}
+        try:
+            content = files.read_json(path)
+            if content["rule"] == self._rule:
+                self._known = {key: _read(kept) for key, kept in content["code"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            pass  # it is no more than a shortcut
+
+    def code(self, source: bytes) -> _Code:
+        """Return what counts of a file."""
+        key = hashlib.sha256(source).hexdigest()
+        self._used[key] = self._known.get(key) or _code(source, PACKAGE)
+        return self._used[key]
+
+    def save(self) -> None:
+        """Write what was asked for, if any of it is new."""
+        if self._used.keys() - self._known.keys():
+            code = {
+                key: [one.text.decode("latin-1"), [list(astuple(binding)) for binding in one.bindings]]
+                for key, one in self._used.items()
+            }
+            files.write_json(self._path, {"rule": self._rule, "code": code})
+
+
+def _read(kept: Sequence[Any]) -> _Code:
+    text, bindings = kept
+    return _Code(text.encode("latin-1"), tuple(_Binding(*binding) for binding in bindings))
+
+
+_KEPT: _Kept | None = None
+
+
+@contextmanager
+def kept(path: Path | str) -> Iterator[None]:
+    """Take what counts of a source file from a file that an earlier process has left, and leave it anew.
+
+    Parsing the sources takes longer than all other planning. The digests are the same with and without.
+
+    Args:
+        path: the file, which need not be there.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    global _KEPT
+    before, _KEPT = _KEPT, _Kept(Path(path))
+    try:
+        yield
+        _KEPT.save()
+    finally:
+        _KEPT = before
 
 
 def forget() -> None:

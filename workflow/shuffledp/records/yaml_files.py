@@ -24,7 +24,12 @@ def composed(text: str) -> yaml.Node | None:
     return yaml.compose(text, Loader=_LOADER)
 
 
-def parsed(name: str, parse: Callable[[str], Any] = yaml.safe_load) -> Any:
+def loaded(text: str) -> Any:
+    """Return the keys and values of a text in YAML."""
+    return yaml.load(text, Loader=_LOADER)
+
+
+def parsed(name: str, parse: Callable[[str], Any] = loaded) -> Any:
     """Return what a parser of YAML makes of a file.
 
     Args:

@@ -128,9 +128,10 @@ class Settings:
         Raises:
             ValueError: the configuration has none, or no run of it is there.
         """
-        for figure in self.drawable:
-            if (figure.paper, figure.name) == (paper, name):
-                return figure
+        # to look for the runs of all others takes long
+        asked = (figure for figure in self.declared if (figure.paper, figure.name) == (paper, name))
+        for figure in self._with_runs(asked):
+            return figure
         raise ValueError(f"the configuration has no figure {name!r} of {paper!r}")
 
     def product(self, figure: PaperFigure) -> Product:

@@ -17,7 +17,7 @@ def read(name: str) -> dict[str, Any]:
     Raises:
         ValueError: it cannot be read, is no YAML, or holds no mapping.
     """
-    found = _parsed(name, yaml.safe_load)
+    found = _parsed(name, yaml_files.loaded)
     if found is None:
         return {}
     if not isinstance(found, dict):
