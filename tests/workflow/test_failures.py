@@ -136,7 +136,7 @@ def test_a_misspelt_target_is_named(clone, target):
 def test_a_failing_job_names_its_rule_and_leaves_nothing(clone):
     clone.append(
         "workflow/shuffledp/accountants/curves.py",
-        '\n\ndef sweep(*arguments, **options):\n    raise ValueError("values must be sabotaged")\n',
+        '\n\ndef evaluate(*arguments, **options):\n    raise ValueError("values must be sabotaged")\n',
     )
     run = clone.run("--cores", "1", f"{CURVE}.csv")
     assert run.status != 0

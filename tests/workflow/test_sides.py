@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants.curves import sweep
+from shuffledp.accountants.curves import evaluate
 from shuffledp.accountants.systems import answer
 from shuffledp.records import tables
 from shuffledp.reproduction import config
@@ -99,7 +99,7 @@ def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
     assert table[curve.variable].tolist() == values, "the points are written to the last digit"
     together = curve.variable == "rounds" and entry.protocol == SHARED
     rows = list(range(len(values))) if together else [_row(stem, len(values))]
-    found = sweep(
+    found = evaluate(
         entry, variable=curve.variable, values=[values[row] for row in rows], fixed=dict(curve.fixed)
     )
     columns = {answer(curve.variable), "theorem_epsilon"} & set(found)
@@ -112,7 +112,7 @@ def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
 def test_a_bound_of_a_quantity_is_that_of_its_theorem(curve):
     stem, values = curve.stem(SETTINGS.results), list(curve.values)
     row = _row(stem, len(values))
-    found = quantities.sweep(
+    found = quantities.evaluate(
         quantities.get(curve.quantity),
         variable=curve.variable,
         values=[values[row]],

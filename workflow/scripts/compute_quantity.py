@@ -3,7 +3,7 @@ from shuffledp.reproduction import jobs
 from shuffledp.reproduction.studies import quantities
 
 with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy"]) as asked:
-    columns = quantities.sweep(
+    columns = quantities.evaluate(
         quantities.get(asked["quantity"]),
         variable=asked["variable"],
         values=asked["values"],

@@ -1,4 +1,4 @@
-"""Who takes part in which round: sampling by the server, and clients who check in themselves, drawn.
+"""Who takes part in which round: clients whom the server samples, and clients who check in by themselves.
 
 A protocol is an endless sequence of rounds, any of which may be asked for by its number. Each says who
 checked in and whose messages the server uses, which depends on two rules:
@@ -131,7 +131,7 @@ def _subset(random: np.random.Generator, n: int, k: int) -> IntArray:
 class FixedSize(Protocol):
     """k of n clients a round, drawn by the server afresh: girgis2021, Algorithm 1.
 
-    The clients are those of ``training.cldp_sgd.participants``.
+    The clients are those of ``training.sgd.cldp_sgd.participants``.
     """
 
     name = "subsampled-shuffle"
@@ -153,7 +153,7 @@ class FixedSize(Protocol):
 
     @property
     def expected(self) -> float:
-        """The k that come."""
+        """Number of clients who come, k."""
         return float(self.k)
 
     def checked_in(self, index: int) -> IntArray:
@@ -164,8 +164,8 @@ class FixedSize(Protocol):
 class ShuffledCheckIn(Protocol):
     """Each client comes to each round with probability ``rate``, on its own: liew2022.
 
-    The number that comes is public, and given it they are a uniform subset; so they are drawn. A round to
-    which nobody comes changes nothing.
+    The number of clients who come is public. Given that number they are a uniform subset, and are drawn as
+    one. A round to which nobody comes changes nothing.
     """
 
     name = "shuffled-check-in"
@@ -226,12 +226,12 @@ class Window(Protocol):
 
     @property
     def expected(self) -> float:
-        """One where one is picked, else the mean load of a slot."""
+        """Mean number of messages a round: 1 where one client is picked, else the mean load of a slot."""
         return 1.0 if self.crowded == PICK else self.n / self.slots
 
     @property
     def _first(self) -> int:
-        """The slot that is the first round of a run."""
+        """Number of the slot that is the first round of a run."""
         return 0
 
     @abstractmethod
@@ -314,8 +314,8 @@ class SlidingWindow(Window):
     """Client j takes part in one of the m slots j, ..., j + m - 1: balle2020, section 4.
 
     The model is trained in the slots that m clients may choose, m to n as the paper counts: n - m + 1 rounds.
-    Who chose another is not asked. Of those who chose a slot one is picked; a slot that nobody chose gets a
-    dummy update.
+    Clients who chose another slot are not asked. Of those who chose a slot one is picked; a slot that nobody
+    chose gets a dummy update.
     """
 
     name = "sliding-window"

@@ -11,7 +11,7 @@ from mpmath import mp
 
 from shuffledp import accountants, numerics
 from shuffledp.accountants import blankets, systems
-from shuffledp.accountants.curves import sweep
+from shuffledp.accountants.curves import evaluate
 from shuffledp.profiles import attacks, four_kinds, named_randomizers
 from shuffledp.profiles.named_randomizers import named
 from shuffledp.randomizers import registry
@@ -296,7 +296,7 @@ def test_a_curve_of_a_randomiser_derives_its_numbers_at_each_eps0():
     given = {"randomizer": "privunit", "dimension": 64}
     for kind in ("lower", "upper"):
         entry = accountants.named.accountant(f"own-{kind}", kind=kind, **given)
-        found = sweep(entry, variable="eps0", values=[0.5, 3.0], fixed=setting)["epsilon"]
+        found = evaluate(entry, variable="eps0", values=[0.5, 3.0], fixed=setting)["epsilon"]
         brackets = [accountants.bracket(**{**setting, "eps0": eps0}, **given) for eps0 in (0.5, 3.0)]
         assert found == pytest.approx([getattr(one, kind) for one in brackets], rel=1e-12)
         assert (entry.name, entry.kind) == (f"own-{kind}", kind)

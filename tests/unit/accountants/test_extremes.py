@@ -17,7 +17,7 @@ from shuffledp.approximate_dp import composition
 ROUNDING = 2e-11
 # The cap is one product, rounded up by a few units in the last place (hard case A4).
 CAP = 1e-12
-# A minimum over the split of delta is found to about this, and can fall by as much along a sweep.
+# A minimum over the split of delta is found to about this, and can fall by as much along a curve.
 SEARCH = 1e-8
 # Printed digits of the hard cases.
 PRINTED = 1e-6

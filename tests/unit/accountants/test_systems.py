@@ -8,7 +8,7 @@ import pytest
 
 from shuffledp import accountants, profiles
 from shuffledp.accountants import registry, systems
-from shuffledp.accountants.curves import sweep
+from shuffledp.accountants.curves import evaluate
 
 KRR = {"n": 300, "categories": 4, "gamma": 0.25}
 MAIN = {"n": 300, "k": 300, "eps0": math.log(13)}
@@ -131,7 +131,7 @@ def test_known_values_of_krr(name):
 def test_a_curve_along_epsilon_gives_delta():
     entry = accountants.get("clones-pld")
     fixed = {"n": 1000, "k": 100, "eps0": 2.0, "rounds": 50}
-    table = sweep(entry, variable="epsilon", values=[0.1, 0.3, 0.6], fixed=fixed)
+    table = evaluate(entry, variable="epsilon", values=[0.1, 0.3, 0.6], fixed=fixed)
     assert list(table)[:5] == ["n", "k", "eps0", "rounds", "epsilon"]
     assert (table["delta"][1:] < table["delta"][:-1]).all()
     for eps, delta in zip(table["epsilon"], table["delta"], strict=True):
@@ -140,11 +140,13 @@ def test_a_curve_along_epsilon_gives_delta():
 
 def test_a_curve_along_epsilon_ends_at_delta_zero():
     fixed = {"n": 10, "k": 5, "eps0": 0.5, "rounds": 2}
-    table = sweep(accountants.get("clones-pld"), variable="epsilon", values=[0.1, 5.0], fixed=fixed)
+    table = evaluate(accountants.get("clones-pld"), variable="epsilon", values=[0.1, 5.0], fixed=fixed)
     assert table["delta"][1] == 0
     assert math.isnan(table["delta_error"][1])
     with pytest.raises(ValueError, match="variable and fixed must name each of n, k, eps0, rounds, epsilon"):
-        sweep(accountants.get("clones-pld"), variable="epsilon", values=[1.0], fixed={**fixed, "delta": 0.1})
+        evaluate(
+            accountants.get("clones-pld"), variable="epsilon", values=[1.0], fixed={**fixed, "delta": 0.1}
+        )
 
 
 def test_every_name_of_an_accountant_stands_where_it_is_registered(root):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants.curves import sweep
+from shuffledp.accountants.curves import evaluate
 from shuffledp.records import digest, requests, tables
 from shuffledp.records.product import Product
 from shuffledp.reproduction import config
@@ -436,7 +436,7 @@ def test_all_code_that_a_curve_runs_is_in_its_digest(tmp_path, name):
 
     def job():
         entry = accountants.get(name)
-        columns = sweep(entry, variable="rounds", values=curve.values, fixed=dict(curve.fixed))
+        columns = evaluate(entry, variable="rounds", values=curve.values, fixed=dict(curve.fixed))
         tables.write_table(tmp_path / "a.csv", columns)
 
     ran = _modules_that_run(job)

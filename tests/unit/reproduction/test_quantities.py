@@ -10,7 +10,7 @@ from shuffledp.reproduction.studies import quantities
 
 
 def swept(name, variable, values, **fixed):
-    return quantities.sweep(quantities.get(name), variable=variable, values=values, fixed=fixed)
+    return quantities.evaluate(quantities.get(name), variable=variable, values=values, fixed=fixed)
 
 
 @pytest.mark.parametrize("name", quantities.names())

@@ -224,14 +224,14 @@ class _Domain(NamedTuple):
     whole: bool
 
     def value(self, place: int) -> float:
-        """The value at a place."""
+        """Return the value at a place."""
         if self.whole:
             return place
         exponent, mantissa = divmod(place, 9 * UNIT)
         return decimal(mantissa + UNIT, exponent + 1 - DIGITS)
 
     def walks(self) -> tuple[Iterator[int], Iterator[int]]:
-        """Places from the start to the end and to the beginning, in decades."""
+        """Return the places from the start to the end and those to the beginning, in steps of decades."""
         return self._walk(self.most), self._walk(self.least)
 
     def _walk(self, end: int) -> Iterator[int]:

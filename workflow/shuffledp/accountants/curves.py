@@ -11,7 +11,7 @@ from shuffledp.accountants.registry import Accountant
 from shuffledp.checks import FloatArray
 
 
-def sweep(
+def evaluate(
     accountant: Accountant, *, variable: str, values: ArrayLike, fixed: dict[str, float]
 ) -> dict[str, FloatArray]:
     """Evaluate an accountant along one variable.

@@ -67,7 +67,7 @@ class Accountant:
 
     @property
     def system(self) -> systems.System:
-        """What it accounts for."""
+        """The system that it accounts for."""
         return systems.get(self.protocol, self.mechanism)
 
     def details(self, *, rounds: ArrayLike, delta: float, **setting: float) -> dict[str, float | FloatArray]:
@@ -266,7 +266,7 @@ class Bracket(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """The upper bound over the lower one, inf where that is 0."""
+        """The ratio of the upper bound to the lower one, inf where that is 0."""
         return self.upper / self.lower if self.lower > 0 else math.inf
 
 

@@ -72,9 +72,9 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
     counts = checks.counts("rounds", rounds)
     total = checks.probability("total_delta", total_delta, zero=True)
     allowed, each = np.log1p(-total), np.log1p(-deltas)
-    # one round may use all that there is; more of them are not seen to leave less than rounding leaves
+    # one round may use all of delta; of several, what is left is rounded down by more than it can be wrong
     rounding = np.where(counts > 1, 4 * numerics.EPSILON * np.maximum(-allowed, -counts * each), 0.0)
-    # however much the rounds use up beyond what there is, it is too much
+    # where the rounds use up more than there is, any negative number says so
     log_used = np.minimum(allowed - counts * each + rounding, 700.0)
     return checks.like_input(-np.expm1(log_used))
 
@@ -140,7 +140,7 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
 
 
 def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
-    """As ``_optimal_one``, with both tails from the incomplete beta function: looser, for many rounds."""
+    """Return ``_optimal_one``'s epsilon by tails of the incomplete beta function: looser, for many rounds."""
     q = float(special.expit(eps))
 
     def too_much(target: FloatArray) -> BoolArray:

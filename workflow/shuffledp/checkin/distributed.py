@@ -1,8 +1,8 @@
 """Distributed check-in with Gaussian noise and a public number of reports: its privacy loss, numerically.
 
 Each of n clients takes part with probability gamma (``rate``), on its own; the reports are records with noise
-N(0, sigma^2 I), and the server publishes how many there are, K, and their average (or sum). Neighbours: the
-records of n clients, and the same without one of them. Given K = k, either data set gives the sum of k
+N(0, sigma^2 I), and the server publishes how many there are, K, and their average (or sum). Neighbours are
+the records of n clients, and the same without one of them. Given K = k, either data set gives the sum of k
 records and noise of variance k sigma^2: with the client, who is among the k with probability k/n, one of the
 other records is exchanged for that of the client. So the variances agree, only the line through the two
 records matters, whatever the dimension, and two records at the largest distance, which is 1, are the worst
@@ -11,7 +11,8 @@ b = Bin(n - 1, gamma):
 
     without: b_k N(0, 1),    with: b_k ((1 - gamma) N(0, 1) + c_k N(mu, 1)),    c_k = k (1 - gamma)/(n - k),
 
-and with the client all n report with probability gamma^n, without it never. Who is not told K learns less.
+and with the client all n report with probability gamma^n, which never happens without it. An observer who is
+not told K learns less.
 """
 
 from __future__ import annotations

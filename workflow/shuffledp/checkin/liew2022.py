@@ -1,4 +1,4 @@
-"""Shuffled check-in: liew2022, "Shuffled check-in", its supplement.
+"""Shuffled check-in, after the supplement of liew2022 ("Shuffled check-in").
 
 Each of n clients takes part with probability gamma (``rate``), on its own. The number K ~ Bin(n, gamma) of
 reports is public and, given K = k, they are those of a uniform subset. So a round is a mixture over k of
@@ -83,8 +83,8 @@ def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
 def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
     """Return Renyi DP of shuffled check-in as printed: Theorem 2 (equations 7 and 18), at its best Delta.
 
-    f(1) e^(-Delta^2 n gamma/2) + f((1 - Delta) n gamma + 1), where f(k) is Theorem 1's moment, less 1, for k
-    reports, with gamma kept at the rate whatever k is. In the second-order term e^(-eps0/k) is read as
+    It is f(1) e^(-Delta^2 n gamma/2) + f((1 - Delta) n gamma + 1), where f(k) is Theorem 1's moment, less 1,
+    for k reports, with gamma kept at the rate whatever k is. In the second-order term e^(-eps0/k) is read as
     e^(-eps0)/k.
 
     Args:
@@ -153,7 +153,7 @@ def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
 
 
 def liew2022_lower_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
-    """Lower bound on the Renyi divergence as printed: Theorem 3 (equation 8, C.3), at its best Delta.
+    """Return the printed lower bound on the Renyi divergence: Theorem 3 (equation 8, C.3), at its best Delta.
 
     (1 - e^(-Delta^2 n gamma/(2 + Delta))) C(lambda, 2) gamma^2 (e^eps0 - 1)^2/((1 + Delta) n gamma e^eps0) is
     added to 1.
@@ -288,7 +288,7 @@ def _mixed(
     rounded: Callable[..., Lattice],
     infinite: float,
 ) -> Outcomes:
-    """Outcomes of a mixture over blocks, heaviest first; those whose last entry is False have no loss.
+    """Return outcomes of a mixture over blocks, heaviest first; one whose last entry is False has no loss.
 
     Where a block has many outcomes, they are rounded to a lattice.
     """
@@ -310,9 +310,9 @@ def _mixed(
 
 
 def _loss_blocks(n: int, rate: float) -> list[tuple[float, float, float]]:
-    """Weight, smallest and largest number of reports of each block, the heaviest first.
+    """Return weight, smallest and largest number of reports of each block, the heaviest first.
 
-    What is rare is one block on either side.
+    Rare numbers of reports make one block on either side.
     """
     each = _check_ins(n, rate, _LOSS_WIDTH / 1000)  # single numbers up to some 1e5 reports
     below = np.cumsum(each.weights)

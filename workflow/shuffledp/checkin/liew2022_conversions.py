@@ -2,9 +2,9 @@
 
 Both start from the clones that hide a report in a shuffle (in the table: A, "Hiding among the clones"; here
 its numerical form of feldman2022), mix over the number K ~ Bin(n, gamma) of reports, which is public, and end
-in Renyi DP; they differ in where the privacy profile becomes a Renyi divergence. For (eps0, delta0)-LDP
-randomisers, who have no finite Renyi DP, everything may be disclosed with probability ``disclosure``, which
-is delta's to pay, and the Renyi DP is that of the rest.
+in Renyi DP; they differ in where the privacy profile becomes a Renyi divergence. (eps0, delta0)-LDP
+randomisers have no finite Renyi DP: they may disclose everything with probability ``disclosure``, which delta
+pays for, and the Renyi DP is that of the rest.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _lattice(outcomes: Outcomes) -> Lattice:
 def disclosure(*, n: int, rate: float, eps0: float, delta0: float, analysis: str = "feldman2022") -> float:
     """Return the probability that a round of (eps0, delta0)-LDP reports discloses a client's record.
 
-    The mean of ``profiles.approximate.disclosure`` over the number of reports if the client is among them:
-    1 + (n - 1) gamma reports, and with probability gamma he is.
+    With probability gamma the client is among the reports. They are 1 + (n - 1) gamma on average then, and
+    ``profiles.approximate.disclosure`` is linear in their number.
 
     Args:
         n: number of clients.

@@ -1,10 +1,10 @@
 """Distributed check-in with Gaussian noise: liew2022, Theorem 5 (appendix B.1), re-derived.
 
 Each of n clients takes part with probability gamma (``rate``), on its own; the reports are records with noise
-N(0, sigma^2 I), and the server publishes their average. Nobody is told how many took part. Neighbours: the
-records of n clients, and the same without one of them. Given that k of the other n - 1 take part, the average
-has the law p_k = N(0, sigma^2/k I) without the client and q_k = N(1/(k + 1), sigma^2/(k + 1) I) with it, and
-the two data sets give
+N(0, sigma^2 I), and the server publishes their average. Nobody is told how many took part. Neighbours
+are the records of n clients, and the same without one of them. Given that k of the other n - 1 take part, the
+average has the law p_k = N(0, sigma^2/k I) without the client and q_k = N(1/(k + 1), sigma^2/(k + 1) I) with
+it, and the two data sets give
 
     without = sum_k b_k p_k,    with = sum_k b_k ((1 - gamma) p_k + gamma q_k),    b = Bin(n - 1, gamma).
 
@@ -124,7 +124,7 @@ def _somebody(weights: _Weights) -> _Weights:
 
 
 def _whole_law(others: int, rate: float) -> _Weights:
-    """The law itself in narrow blocks, and what is rarer than e^-60 below them in ranges, by their tails."""
+    """Return the law in narrow blocks; below them, rarer than e^-60, are ranges that count by their tails."""
     log_p, log_q = math.log(rate), math.log1p(-rate)
     blocks = binomial_blocks(others, log_p, log_q, relative_width=_WIDTH)
     with np.errstate(divide="ignore"):
@@ -208,7 +208,7 @@ class _Moments:
 def _theorem_5(
     order: ArrayLike, n: int, rate: float, sigma: float, dimension: int, law: _Law
 ) -> float | FloatArray:
-    """Both directions of neighbours, by the moments under a bound on the law of the number of others."""
+    """Return Theorem 5 in both directions of neighbours, by a bound on the law of the number of others."""
     orders = checks.integer_orders(order)
     flat = orders.ravel()
     moments = _Moments(law(n - 1, rate), sigma, dimension)
@@ -277,8 +277,8 @@ def theorem_5_by_lemma_4(
 ) -> float | FloatArray:
     """Return Renyi DP of distributed check-in: Theorem 5 with its sums bounded by Lemma 4.
 
-    One report with probability e^(-Delta^2 mu/2), else (1 - Delta) mu + 1 of them, mu = (n - 1) gamma; nobody
-    with the probability of that.
+    A round counts as one with a single report, with probability e^(-Delta^2 mu/2), or else as one with
+    (1 - Delta) mu + 1 reports, mu = (n - 1) gamma. A round of nobody has its own probability.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
@@ -316,8 +316,8 @@ def theorem_5_by_lemma_5(
 ) -> float | FloatArray:
     """Return Renyi DP of distributed check-in: Theorem 5 with its sums cut off by Lemma 5.
 
-    Up to ``cut`` = (1 + Delta) mu reports one by one, mu = (n - 1) gamma, and cut + 1 with probability
-    e^(-Delta^2 mu/(2 + Delta)).
+    Numbers of reports up to ``cut`` = (1 + Delta) mu, mu = (n - 1) gamma, are taken one by one; larger ones
+    count as cut + 1, with probability e^(-Delta^2 mu/(2 + Delta)).
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
@@ -349,9 +349,9 @@ def theorem_5_by_lemma_5(
 def _printed(
     order: ArrayLike, n: int, rate: float, sigma: float, law: _Weights, *, first: int
 ) -> float | FloatArray:
-    """Lines 12 and 13, or 14 and 15, with the printed moments and exponents, over k >= 1 by ``law``.
+    """Return lines 12 and 13, or 14 and 15, with the printed moments and exponents, over k >= 1 by ``law``.
 
-    ``first`` is where the sum over l with a factor 3 begins.
+    The sum over l with a factor 3 begins at ``first``.
     """
     orders = checks.integer_orders(order)
     log_rate, log_rest = math.log(rate), math.log1p(-rate)

@@ -40,7 +40,7 @@ class Drawn(NamedTuple):
     span: Span
 
     def points(self) -> list[float]:
-        """Values from one end to the other, in equal ratios where they span more than a decade."""
+        """Return values from one end to the other, in equal ratios where they span more than a decade."""
         import numpy as np
 
         low, high = self.span

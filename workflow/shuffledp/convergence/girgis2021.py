@@ -64,7 +64,7 @@ def girgis2021_convergence(
         diameter: D > 0.
         norm: p, one of 1, 2 and inf.
         variance: largest variance G_p^2 of the randomiser's messages, if it is not the one that the paper
-            names for p (``theory.step_size.local_variance``); the step sizes follow it.
+            names for p (``step_size.local_variance``); the step sizes follow it.
 
     Returns:
         A ``Convergence``. theta_T is the iterate before round T's step; the bound decreases in T, so it also

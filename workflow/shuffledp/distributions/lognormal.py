@@ -59,7 +59,7 @@ class LogNormal:
 
     @property
     def mode(self) -> float:
-        """Where the density is largest; it rises before and falls after."""
+        """The point at which the density is largest; it rises before and falls after."""
         return math.exp(-1.5 / self.sigma**2)
 
     def above(self, y: float) -> float:

@@ -79,7 +79,7 @@ class TiltedBinomials:
         return np.where(negative, mirrored, value), np.where(negative, mirrored_error, error)
 
     def _piece(self, eps: FloatArray, parts: slice) -> tuple[FloatArray, FloatArray]:
-        """What some parts add to the divergence at each eps >= 0, and to the bound on its rounding error.
+        """Return what parts add to the divergence at each eps >= 0, and to the bound on its rounding error.
 
         With m the least a for which P exceeds e^eps Q, and L the largest loss, a part contributes
         (1 + b)(1 - e^(eps - L)) m/N pmf(m) - (e^eps - 1) (P[a >= m] - m/N pmf(m)) for fair coins a. Next to
@@ -105,7 +105,7 @@ class TiltedBinomials:
         return value @ weights, (np.where(reached, error, 0.0) @ weights) * numerics.EPSILON
 
     def _largest_losses(self, parts: slice) -> FloatArray:
-        """The losses log((1 + b)/(1 - b)), from which on parts contribute nothing, on the bound's side."""
+        """Return the losses log((1 + b)/(1 - b)), above which parts add nothing, on the bound's side."""
         if self.largest_losses is not None:
             return self.largest_losses[parts]
         with np.errstate(divide="ignore"):

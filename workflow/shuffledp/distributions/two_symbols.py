@@ -72,7 +72,7 @@ class TwoSymbols:
         return log_mass + numerics.log_power_excess(order, log_u, sign)
 
     def _fades(self, log_summands: FloatArray, log_sum: float) -> bool:
-        """Whether the summands fall at both ends of the window, and are negligible there."""
+        """Return whether the summands fall at both ends of the window, and are negligible there."""
         low, high = self.window
         floor = log_sum - 40.0
         falls_below = low == 0 or log_summands[0] < min(floor, log_summands[1])

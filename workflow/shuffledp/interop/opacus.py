@@ -125,7 +125,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             parameter.summed_grad = own if before is None else before + own
 
     def add_noise(self) -> None:
-        """Hand the sums over to the gradients as they are."""
+        """Set the gradients to the sums as they are: the randomiser has added the noise."""
         for parameter in self.params:
             parameter.grad = parameter.summed_grad.clone()
 

@@ -42,7 +42,8 @@ def crossing(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: 
     bisection elsewhere, of logarithms while the ends of a bracket are of different sizes.
 
     Args:
-        height: maps an array of points to heights, -inf allowed; above 0 up to some point, not from there on.
+        height: maps an array of points to heights, which may be -inf; they are above 0 up to some point, and
+            not above 0 from there on.
         low: where the search starts, any shape.
         high: points at which the height is not above 0, or may be taken not to be; >= ``low``.
 

@@ -64,7 +64,7 @@ class ErrorBudget:
 
     @property
     def total(self) -> float:
-        """The sum of all."""
+        """The sum of all parts."""
         return self.folded + self.frequencies + self.rounding
 
 
@@ -239,7 +239,7 @@ class _Contour:
             self._relative, self._multiplicity = self._relative[significant], self._multiplicity[significant]
 
     def covers(self, eps: float) -> bool:
-        """Whether eps lies well inside the window."""
+        """Return whether eps lies well inside the window."""
         return abs(eps - self.mean) < self.window / 4
 
     def delta(self, eps: float) -> tuple[float, ErrorBudget]:
@@ -339,7 +339,7 @@ class Composition:
         return max(math.sqrt(variance), 1e-3 * self.phases[0][0].step)
 
     def _saddle(self, theta: float) -> tuple[float, float]:
-        """The eps whose integral over frequencies is smallest along the tilt theta, and log delta there.
+        """Return the eps whose integral over frequencies is smallest along the tilt theta, and log delta.
 
         delta(eps) is an integral of e^{K(z) - z eps} / (z (z + 1)) over z = theta + i omega, K the log of the
         generating function of S. Its size along the line is least where the derivative of the exponent,

@@ -5,7 +5,7 @@ for the subsampled Gaussian mechanism using FFT", as used by koskela2022 (sectio
 Each loss is rounded to one side, to a grid on [-limit, limit), and the law of one round is convolved with
 itself periodically.
 
-A reproduction of the method, and a check of ``shuffledp.pld.composition``, not a substitute for it: one-sided
+This module reproduces the method and checks ``shuffledp.pld.composition``; it cannot replace it. One-sided
 rounding moves the sum of the losses by half a step a round, and the transform errs by an absolute amount, so
 that deltas below some 1e-10 are out of reach.
 """
@@ -107,7 +107,7 @@ def tail_probability(
 def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str) -> float:
     """Return the smallest eps >= 0 at which delta of the composition is within ``delta``, rounded up.
 
-    On a grid that is made long enough for the error of the sum to stay below 1/500 of delta.
+    The grid is made long enough for the error of the sum to stay below 1/500 of delta.
 
     Args:
         outcomes: one round.

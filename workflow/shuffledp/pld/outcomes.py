@@ -51,7 +51,7 @@ class Coins(Protocol):
 def dominating(pair: Coins, *, gamma: float) -> Outcomes:
     """Return the pair that dominates a mechanism dominated by ``pair``, run on a sample of rate gamma.
 
-    Dominates in both directions of neighbours (koskela2022, Lemma 7). Its losses above 0 are those of
+    It dominates in both directions of neighbours (koskela2022, Lemma 7). Its losses above 0 are those of
     (gamma P + (1 - gamma) Q, Q), its losses below 0 those of (P, gamma Q + (1 - gamma) P), and the rest of
     the mass has loss 0. With P = M (1 + x) and Q = M (1 - x) for the law M of fair coins, everything is
     written in x, so that small losses keep their digits.
@@ -154,7 +154,7 @@ def lattice_step(outcomes: Outcomes) -> float:
 
 
 def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
-    """Round to a lattice, pessimistically: doroshenko2022, from the masses of the outcomes themselves.
+    """Round a pair to a lattice, pessimistically: doroshenko2022, from the masses of the outcomes themselves.
 
     Each outcome is split over the two lattice points around its loss so that its masses under P and under Q
     are both kept. The pair that results dominates the one that came in, and its expected loss grows by less
@@ -182,7 +182,7 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
 
 
 def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
-    """Round to a lattice, optimistically: merge outcomes so that each merged loss is a lattice point.
+    """Round a pair to a lattice, optimistically: merge outcomes so that each merged loss is a lattice point.
 
     Merging outcomes is post-processing, so the pair that came in dominates the one that results. In the
     order of their losses, outcomes (the last of each group in part) are put together until the ratio of

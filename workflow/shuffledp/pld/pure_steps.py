@@ -70,7 +70,7 @@ def _response(eps: float, step: float) -> Lattice:
 
 
 def _one_after_the_other(lattices: Sequence[Lattice], step: float) -> Lattice:
-    """The sum of the losses of lattices with few points each; rounding adds mass, and takes none away."""
+    """Return the summed losses of lattices with few points each; rounding may add mass, and removes none."""
     places = [np.round(lattice.loss / step).astype(np.int64) for lattice in lattices]
     lowest = sum(int(place.min()) for place in places)
     mass = np.ones(1)

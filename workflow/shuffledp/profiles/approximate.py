@@ -52,9 +52,9 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
 def moved(*, reports: float, eps0: float, delta0: float) -> float:
     """Return how far a round of (eps0, delta0)-LDP reports may be from one of eps0-LDP reports.
 
-    In total variation, for either of the client's records: the client's own reports are moved by
-    delta0/(e^eps0 + 1) at most, to be within e^eps0 of each other, and those of another client by
-    2 e^-eps0 delta0, to lie above e^-eps0 of the larger one (``docs/theory/every_randomiser.md``). So a
+    The distance is in total variation, for either of the client's records: the client's own reports are moved
+    by delta0/(e^eps0 + 1) at most, to be within e^eps0 of each other, and those of another client by 2
+    e^-eps0 delta0, to lie above e^-eps0 of the larger one (``docs/theory/every_randomiser.md``). So a
     divergence at e^eps is at most that of the eps0-LDP round and (1 + e^eps) times this.
 
     Args:

@@ -1,7 +1,7 @@
 """The clones pair, outcome by outcome: koskela2022, Lemma 11.
 
-The plain way, whose cost grows like the number of reports. ``profiles.clones`` merges the numbers of clones
-into blocks instead; this is what it is compared with.
+Every outcome is listed, so that the cost grows like the number of reports. ``profiles.clones`` merges numbers
+of clones into blocks instead, and is compared with this module.
 """
 
 from __future__ import annotations

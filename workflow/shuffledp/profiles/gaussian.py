@@ -102,9 +102,9 @@ def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
 def gaussian_mixture_epsilon(
     delta: float, *, mu: FloatArray, weights: FloatArray, infinite: float = 0.0
 ) -> float:
-    """Epsilon where one of several Gaussian mechanisms is run at random and it is told which, rounded up.
+    """Return epsilon of one of several Gaussian mechanisms, where chance decides which and all see it.
 
-    The privacy profile is then the mean of theirs.
+    The mean of their privacy profiles is that of the run, and epsilon is rounded up.
 
     Args:
         delta: target, in (0, 1), > ``infinite``.

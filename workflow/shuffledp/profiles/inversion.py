@@ -70,7 +70,7 @@ def outcomes_epsilon(outcomes: Outcomes, *, delta: float, bound: Bound) -> float
         return 0.0
 
     def at(eps: float) -> float:
-        """delta(eps), on the side of the bound."""
+        """Return delta at eps, on the side of the bound."""
         count = int(np.searchsorted(-loss, -eps))
         return left_out + float(mass[:count] @ -np.expm1(eps - loss[:count]))
 

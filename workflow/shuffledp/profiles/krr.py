@@ -1,8 +1,8 @@
 """The shuffled k-ary randomised response and two adversaries: koskela2022, section 4.
 
-Each of n clients answers truthfully with probability 1 - gamma, and else with a symbol drawn uniformly from
-all. Both adversaries know the data of all clients but one, and who of these answered at random, so that they
-can take the truthful answers away. The strong one (balle2019, Theorem 3.1) also knows that the remaining
+Each of n clients answers truthfully with probability 1 - gamma, and otherwise with a symbol drawn uniformly
+from all. Both adversaries know the data of all clients but one, and who of these answered at random, so that
+they can take the truthful answers away. The strong one (balle2019, Theorem 3.1) also knows that the remaining
 client answered truthfully; the weak one (Theorem 15) does not. Let N1 and N2 count what is left of the two
 symbols between which that client differs.
 
@@ -165,7 +165,7 @@ def krr_lattice(
 
 
 def _listed(pair: TiltedBinomials) -> Iterator[Outcomes]:
-    """Yield the outcomes of a pair, some parts at a time; what is left out or infinite in ``infinite``."""
+    """Yield the outcomes of a pair, some parts at a time; ``infinite`` has what is left out or infinite."""
     ends = np.cumsum(np.minimum(pair.counts + 1, 2 * pair.reach()))
     negligible = math.exp(-pair.nats) / ends[-1]
     start = 0

@@ -140,8 +140,8 @@ def batches(setting: Experiment, *, after: Sums | None = None, workers: int = 1)
         workers: threads that compute batches; whatever their number, the sums are the same.
 
     Returns:
-        After each batch, the sums of all batches so far, in order. Estimates are unbiased, but for what lies
-        outside of the cube, and no bounds.
+        After each batch, the sums of all batches so far, in order. The estimates are unbiased but for
+        what lies outside the cube; they are no bounds.
 
     Raises:
         ValueError: ``workers`` is no whole number >= 1.

@@ -57,7 +57,7 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
 def randomized_response_lower(
     eps: ArrayLike, *, n: int, eps0: float, k: int | None = None, categories: int = 3
 ) -> float | FloatArray:
-    """Privacy profile of a concrete randomised response: a lower bound on that of every valid analysis.
+    """Return the privacy profile of one randomised response: a lower bound on that of every valid analysis.
 
     Args:
         eps: real numbers of any sign, any shape.

@@ -316,7 +316,7 @@ def _changes(loss: FloatArray, gaps: FloatArray, values: FloatArray) -> tuple[np
 
 
 def _raised(loss: FloatArray, above: FloatArray) -> _Ratios:
-    """The law on 0, the points of the grid and infinity whose expectations lie on chords of upper bounds."""
+    """Return the law on 0, the grid and infinity whose expectations lie on chords of upper bounds."""
     gaps = np.exp(loss[:-1]) * np.expm1(np.diff(loss))
     points = np.insert(loss, 0, -np.inf)
     kept, mass = _changes(points, np.insert(gaps, 0, math.exp(loss[0])), np.insert(above, 0, 0.0))
@@ -326,8 +326,11 @@ def _raised(loss: FloatArray, above: FloatArray) -> _Ratios:
 
 
 def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> _Ratios:
-    """A law whose expectations lie below lower bounds at the grid's points, and between them below the chords
-    next to them, extended: from a lower bound at the nearer end and an upper bound at the farther one."""
+    """Return a law whose expectations lie below lower bounds at the grid's points, and between them below
+    the extended chords next to them.
+
+    Such a chord goes through a lower bound at its nearer end and an upper bound at its farther one.
+    """
     gaps = np.exp(loss[:-1]) * np.expm1(np.diff(loss))
     cell = np.arange(1, loss.size - 2)
     is_call = loss[cell] >= 0

@@ -27,12 +27,12 @@ class GaussianLimit(base.Randomizer):
 
     @property
     def variance(self) -> float:
-        """That of the randomiser."""
+        """G_p^2 of the randomiser whose law it takes."""
         return self.exact.variance
 
     @property
     def bits(self) -> int:
-        """Those of the randomiser."""
+        """The bits of a message of that randomiser."""
         return self.exact.bits
 
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:

@@ -25,7 +25,7 @@ class Gaussian(base.Randomizer):
 
     @property
     def bits(self) -> int:
-        """A vector of float32."""
+        """The bits of a vector of float32."""
         return 32 * self.dimension
 
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:

@@ -45,7 +45,7 @@ class L1Hadamard(base.Randomizer):
 
     @property
     def bits(self) -> int:
-        """The row and one bit."""
+        """The bits of a row's number, and one."""
         return int(math.log2(self.padded)) + 1
 
     def _factors(self, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:

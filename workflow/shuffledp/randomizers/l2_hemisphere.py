@@ -33,7 +33,7 @@ class L2Hemisphere(base.Randomizer):
 
     @property
     def bits(self) -> int:
-        """A vector of float32."""
+        """The bits of a vector of float32."""
         return 32 * self.dimension
 
     def _against(self, length: Tensor, generator: torch.Generator) -> Tensor:

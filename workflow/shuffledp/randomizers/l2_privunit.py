@@ -32,7 +32,7 @@ class L2PrivUnit(base.Randomizer):
 
     @property
     def bits(self) -> int:
-        """A vector of float32."""
+        """The bits of a vector of float32."""
         return 32 * self.dimension
 
     def heights(self, length: Tensor, *, generator: torch.Generator) -> Tensor:

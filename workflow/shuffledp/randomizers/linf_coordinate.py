@@ -32,7 +32,7 @@ class LinfCoordinate(base.Randomizer):
 
     @property
     def bits(self) -> int:
-        """The coordinate and one bit."""
+        """The bits of a coordinate's number, and one."""
         return math.ceil(math.log2(self.dimension)) + 1
 
     def draw(self, clients: int, *, generator: torch.Generator) -> Tensor:

@@ -164,7 +164,7 @@ class _Curve:
         return floor
 
     def _grows_past_end(self, lemma: _Lemma1) -> bool:
-        """Whether an order beyond those known might do better."""
+        """Return whether an order beyond those known might do better."""
         last, most = self.orders[-1:], np.array([float(MAX_ORDER)])
         return bool(lemma.floor(last, most, self.values[-1:])[0] < self._best(lemma)[0])
 

@@ -17,7 +17,7 @@ from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 
 
 def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | FloatArray:
-    """Renyi DP of the shuffle of n reports of an eps0-LDP randomiser, without subsampling.
+    """Return Renyi DP of the shuffle of n reports of an eps0-LDP randomiser, without subsampling.
 
     Args:
         order: Renyi orders, whole numbers >= 2, any shape.

@@ -31,7 +31,7 @@ _SMALLEST_TABLE = 2**8
 
 
 def liew2022gaussian_shuffle(order: ArrayLike, *, n: int, sigma: float) -> float | FloatArray:
-    """Renyi divergence of n shuffled Gaussian reports, of which one changes from 0 to 1: liew2022gaussian.
+    """Return the Renyi divergence of n shuffled Gaussian reports, one of them at 0 or at 1: liew2022gaussian.
 
     The divergence is that of the second data set's law from the first's (all zeros), for which the theorem is
     exact: the direction "forward" of ``shuffledp.profiles.shuffled_gaussian``. The theorem says nothing about

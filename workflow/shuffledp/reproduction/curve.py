@@ -29,7 +29,7 @@ class Curve(Table):
 
     @property
     def entry(self) -> accountants.Accountant:
-        """The accountant: of the registry, or of a randomiser."""
+        """The accountant, from the registry or of a randomiser."""
         return named.accountant(self.accountant, **dict(self.randomizer))
 
     def product(self, results: str) -> Product:

@@ -101,12 +101,12 @@ class Utility(Table):
 
     @property
     def file(self) -> str:
-        """One for all accountants."""
+        """The name of its file: one table serves all accountants."""
         return "privacy_utility"
 
     @property
     def entries(self) -> list[Accountant]:
-        """The accountants, of the registry."""
+        """The accountants, from the registry."""
         return [accountants.get(name) for name in self.accountants]
 
     def product(self, results: str) -> Product:
@@ -140,7 +140,7 @@ class Simulation(Table):
 
     @property
     def file(self) -> str:
-        """One for all ways to draw the points."""
+        """The name of its file: one table serves all ways to draw the points."""
         return "monte-carlo"
 
     def product(self, results: str) -> Product:

@@ -185,7 +185,7 @@ class Experiment(specification.Experiment):
 
     @property
     def rounds_per_epoch(self) -> int:
-        """As ``schedule`` has it."""
+        """Rounds of an epoch, as ``schedule`` has them."""
         return schedule.rounds_per_epoch(self)
 
     @property

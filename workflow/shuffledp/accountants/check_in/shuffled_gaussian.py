@@ -75,8 +75,8 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
 
 
 def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, float, float] | None:
-    """The guarantee (eps0, delta0) of the noise that discloses with a probability of 4^-power, and that
-    probability; None if double precision holds none."""
+    """Return the guarantee (eps0, delta0) of the noise which discloses with a probability of 4^-power, and
+    that probability; None if double precision holds none."""
 
     def found(log_eps0: float) -> tuple[float, float, float]:
         eps0 = math.exp(log_eps0)

@@ -44,7 +44,7 @@ def _on_grid(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, poin
 
 
 def grid_lattice(outcomes: Outcomes, *, points: int, reach: float) -> Lattice:
-    """Connect the dots on ``points`` losses, equidistant from -reach to reach.
+    """Round a pair to a grid of ``points`` losses, equidistant from -reach to reach, by connecting the dots.
 
     Returns:
         A pessimistic lattice: losses above the grid count as infinite, those below it are moved up to its

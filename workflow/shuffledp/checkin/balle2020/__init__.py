@@ -1,4 +1,4 @@
-"""Random check-ins: balle2020, "Privacy amplification via random check-ins" (NeurIPS 2020), its supplement.
+"""Random check-ins, after the supplement of balle2020 ("Privacy amplification via random check-ins").
 
 Each of n clients picks one of m slots at random. In a slot the server takes one of the clients who picked it
 (``windows``), or averages over all of them (``loads``), and updates the model with a report of an eps0-LDP

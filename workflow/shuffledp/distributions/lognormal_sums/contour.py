@@ -90,12 +90,12 @@ class Contour:
         return part[1] + tilt * (self._anchor + self._step * part[0])
 
     def _log_moment(self, tilt: float) -> float:
-        """Log of the generating function, as in the plan."""
+        """Return the log of the generating function, as in the plan."""
         body, last = (log_sum_exp(self._exponents(part, tilt)) for part in (self._body, self._last))
         return (self._n - 1) * body + last
 
     def _window(self, shifts: FloatArray) -> tuple[int, int]:
-        """Return the first lattice point of the window, counted from n times the anchor, and their number."""
+        """Return the window's first lattice point, counted from n times the anchor, and its size in points."""
         low, high, _ = window(self._log_moment, self._tilt, shifts)
         least, most = (
             (self._n - 1) * int(extreme(self._body[0])) + int(extreme(self._last[0]))
@@ -204,7 +204,7 @@ class Contour:
 
     @functools.cached_property
     def _moments_of_others(self) -> dict[int, tuple[FloatArray, FloatArray]]:
-        """Tilts, and logs of the generating function of the n - 1 terms there, for either sign."""
+        """Tilts for either sign, and the logs of the generating function of n - 1 terms at them."""
         points, log_mass = self.terms.anchor + self._step * self.terms.body.index, self._body[1]
         square = (self._n - 1) * float(self.terms.body.mass @ points**2)
         # a normal law asks for tilts of the first kind, a few large terms for those of the second

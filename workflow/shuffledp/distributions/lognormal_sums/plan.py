@@ -84,7 +84,7 @@ class Planner:
         self._deviation = math.sqrt(n * math.expm1(min(1 / law.sigma**2, 600.0)))
 
     def _log_moment(self, tilt: float, cut: float, second_cut: float) -> float:
-        """Log of the generating function of the sum with at most one term above the cut."""
+        """Return the log of the generating function of the sum with at most one term above the cut."""
         exponents = self._log_weight + tilt * self._y
         body = log_sum_exp(exponents[self._y <= cut])
         jumps = exponents[(self._y > cut) & (self._y <= second_cut)]

@@ -71,7 +71,7 @@ def time_accountants() -> pd.DataFrame:
 
 
 def _enumerated_epsilon(k: float) -> float:
-    """Epsilon of one round by every outcome: one search in a sorted list, whose cost is that of making it."""
+    """Return epsilon of one round from all outcomes: making their list costs more than the search in it."""
     outcomes = dominating(enumerated_clones(n=int(k), eps0=_EPS0, tau=1e-12), gamma=1.0)
     order = np.argsort(outcomes.loss)
     mass, loss = outcomes.mass[order], outcomes.loss[order]

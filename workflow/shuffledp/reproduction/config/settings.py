@@ -51,7 +51,7 @@ class Settings:
 
     @property
     def drawable(self) -> tuple[PaperFigure, ...]:
-        """The same, and the figures that have a target of their own."""
+        """The figures of ``drawn``, and those that have a target of their own."""
         return self._with_runs(self.declared)
 
     def _with_runs(self, figures: Iterable[PaperFigure]) -> tuple[Any, ...]:

@@ -121,7 +121,7 @@ Curves, each the same accuracies against epsilon by another accountant:
 
     @property
     def tables(self) -> tuple[Utility, ...]:
-        """A table a panel."""
+        """The tables of the figure, one a panel."""
         return self.panels
 
     def inputs(self, results: str) -> Sequence[str]:

@@ -114,12 +114,12 @@ Curves:
 
     @property
     def drawn(self) -> tuple[Curve, ...]:
-        """The curves that appear in the figure."""
+        """The curves that the figure shows."""
         return tuple(curve for curve in self.curves if curve.drawn)
 
     @property
     def tables(self) -> tuple[Curve, ...]:
-        """A table a curve, drawn or not."""
+        """The tables of the figure, one a curve, whether it is shown or not."""
         return self.curves
 
     def inputs(self, results: str) -> Sequence[str]:
@@ -218,7 +218,8 @@ def draw_bounds(
     Epsilon along x is linear, and so is what spans less than a decade along y.
 
     Args:
-        panels: tables of curves by panel and by accountant, with the columns of ``accountants.sweep``.
+        panels: tables of curves by panel and by accountant, with the columns of
+            ``accountants.curves.evaluate``.
         variables: by panel, the column on the x axis.
         styles: by accountant: color, line and label.
         titles: by panel, words above its setting; none if empty.
@@ -305,7 +306,7 @@ def _draw_panel(
 
 
 def _plain_ticks(axis: Axes, variable: str) -> None:
-    """Label an axis of eps0 at 1, 2 and 5: of its few decades powers of ten would be one label or two."""
+    """Label an axis of eps0 at 1, 2 and 5, since powers of ten would label its few decades once or twice."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     if variable == "eps0":

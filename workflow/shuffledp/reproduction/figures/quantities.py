@@ -117,7 +117,7 @@ Computed on the CPU in double precision; {% if simulated %}what is drawn has the
 
     @property
     def tables(self) -> tuple[QuantityCurve, ...]:
-        """A table a curve."""
+        """The tables of the figure, one a curve."""
         return self.curves
 
     def inputs(self, results: str) -> Sequence[str]:
@@ -221,7 +221,7 @@ def draw_quantities(
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
 
     Args:
-        panels: tables by panel and by quantity, with the columns of ``checkin.quantities.sweep``.
+        panels: tables by panel and by quantity, with the columns of ``studies.quantities.evaluate``.
         variables: by panel, the column on the x axis.
         axes: by panel, the words under the x axis and beside the y axis.
         titles: by panel.

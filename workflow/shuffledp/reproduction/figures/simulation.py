@@ -97,7 +97,7 @@ class MonteCarlo(PaperFigure):
 
     @property
     def tables(self) -> tuple[Simulation, ...]:
-        """A table for each number of clients."""
+        """The tables of the figure, one for each number of clients."""
         return self.panels
 
     def inputs(self, results: str) -> Sequence[str]:

@@ -171,8 +171,8 @@ def claims() -> list[Claim]:
 
 
 def _setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) -> str:
-    """What the tables' columns say of the setting: one value each, those of several curves, or along which a
-    curve runs, from where to where."""
+    """Return the setting as the tables' columns have it: one value of a variable, those of several curves, or
+    the range that a curve runs through."""
     parts = []
     for name in _SETTING:
         values = [table[name] for table in tables.values() if name in table]
@@ -202,7 +202,7 @@ def number(value: float) -> str:
 
 
 def _figure_of(curves: Mapping[str, Key]) -> str:
-    """The figures and panels of the curves, such as ``fig2 a``."""
+    """Return the figures and panels of the curves, such as ``fig2 a``."""
     panels: dict[str, list[str]] = {}
     for key in curves.values():
         if isinstance(key, CurveKey):

@@ -81,7 +81,7 @@ def _in_full(row: Mapping[str, str], figures: Mapping[str, str]) -> list[str]:
 
 
 def _linked(paper: str, shown: str, figures: Mapping[str, str]) -> str:
-    """The figures and panels, those that there are as links."""
+    """Return the figures and panels, as links where they exist."""
 
     def link(one: str) -> str:
         name = re.match(r"\w+", one)

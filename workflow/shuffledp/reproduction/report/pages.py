@@ -42,7 +42,7 @@ class Shown:
 
     @property
     def anchor(self) -> str:
-        """By which the page links to the figure."""
+        """The name by which the page links to the figure."""
         return f"{self.paper}-{self.name}"
 
 

@@ -44,12 +44,12 @@ class Sweep:
 
     @property
     def points(self) -> list[dict[str, str]]:
-        """The grid as paths spell it, a point a cell."""
+        """The cells of the grid, as paths spell them."""
         return [_point(cell) for cell in self.cells]
 
     @property
     def entries(self) -> list[Accountant]:
-        """These accountants, of the registry."""
+        """The accountants of the study, from the registry."""
         return [accountants.get(name) for name in self.accountants]
 
     def folder(self, results: str) -> str:

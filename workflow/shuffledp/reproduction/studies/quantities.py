@@ -78,7 +78,7 @@ def names() -> list[str]:
     return list(_REGISTRY)
 
 
-def sweep(quantity: Quantity, *, variable: str, values: Iterable[float], fixed: Point) -> dict[str, Any]:
+def evaluate(quantity: Quantity, *, variable: str, values: Iterable[float], fixed: Point) -> dict[str, Any]:
     """Evaluate a quantity along one of its variables.
 
     Args:
