@@ -95,7 +95,7 @@ class Contour:
         return (self._n - 1) * body + last
 
     def _window(self, shifts: FloatArray) -> tuple[int, int]:
-        """Return the window's first lattice point, counted from n times the anchor, and its size in points."""
+        """Return the first lattice point of the window, counted from n times the anchor, and its size."""
         low, high, _ = window(self._log_moment, self._tilt, shifts)
         least, most = (
             (self._n - 1) * int(extreme(self._body[0])) + int(extreme(self._last[0]))
