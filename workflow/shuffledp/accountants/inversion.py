@@ -39,8 +39,8 @@ def height_above(epsilon: float, target: float) -> float:
 def neighbours(height: Height, within: int, beyond: int) -> tuple[int, int]:
     """Narrow an interval with one end within the target and one beyond it to two neighbouring numbers.
 
-    Bisection that looks near the interpolated crossing where it can afford to (the ITP method of Oliveira
-    and Takahashi, 2020, on whole numbers): never more than log2 of the width and two evaluations.
+    The search bisects, and looks near the interpolated crossing where it can afford to (the ITP method of
+    Oliveira and Takahashi, 2020, on whole numbers). It takes at most log2 of the width and two evaluations.
 
     Args:
         height: the function whose sign changes.

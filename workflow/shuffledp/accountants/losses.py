@@ -81,8 +81,9 @@ def pairs(entry: Accountant, setting: dict[str, Any], *, nats: float) -> Pairs |
         nats: how far below the rest an outcome is left out.
 
     Returns:
-        One pair if it serves both directions, else one of each: of an upper bound they dominate a round; of a
-        lower bound a round of the mechanism behind it dominates them. None where eps0 allows for no numbers.
+        One pair if it serves both directions, else one of each. Those of an upper bound dominate a round;
+        those of a lower bound are dominated by a round of the mechanism behind it. None where eps0 allows for
+        no numbers.
     """
     eps0 = setting.get("eps0", 1.0)
     if not via_pld.SMALLEST_EPS0 <= eps0 <= via_pld.LARGEST_EPS0:

@@ -1,4 +1,4 @@
-"""Shared by the accountants of balle2020: its bounds have three strengths, each an accountant."""
+"""What the accountants of balle2020 share: each of its bounds has three strengths, an accountant each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared by the accountants that compose a privacy loss distribution."""
+"""What accountants share that compose privacy loss distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared by the accountants that convert a Renyi DP curve."""
+"""What accountants share that convert a Renyi DP curve."""
 
 from __future__ import annotations
 

@@ -113,8 +113,8 @@ class Oracle(ABC):
             rng: source of all randomness.
 
         Returns:
-            One message a row, in the order of the clients: ``shuffle`` them before anybody looks. What a
-            message is, the class of the oracle says.
+            One message a row, in the order of the clients: ``shuffle`` them before anybody looks. The
+            class of the oracle says what a message is.
 
         Raises:
             ValueError: a record is none of the categories, or an argument is of the wrong kind.
@@ -167,7 +167,7 @@ class Oracle(ABC):
 
     @property
     def _width(self) -> int:
-        """How many numbers are drawn for a client."""
+        """Number of draws for a client."""
         return 1
 
     @abstractmethod

@@ -47,7 +47,7 @@ class HadamardResponse(base.Oracle):
 
     def _supporting(self, messages: Messages) -> IntArray:
         columns = tally(messages, self._order, self._pieces(messages.shape[0]))
-        # the fast Walsh-Hadamard transform: even less odd
+        # the fast Walsh-Hadamard transform: how many are even less how many are odd
         size = 1
         while size < self._order:
             pairs = columns.reshape(-1, 2, size)

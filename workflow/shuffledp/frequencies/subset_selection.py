@@ -16,9 +16,9 @@ from shuffledp.frequencies.krr import tally
 class SubsetSelection(base.Oracle):
     """Subset selection: a message is a set of s of the k categories, increasing, uint32 of shape (s,).
 
-    It holds the client's own with probability p = s e/(s e + k - s), e = exp(eps0), and given that any other
-    ones alike: q = (s - p)/(k - 1) (Ye and Barg, "Optimal schemes for discrete distribution estimation under
-    locally differential privacy", 2018).
+    It holds the client's own category with probability p = s e/(s e + k - s), e = exp(eps0). Given whether it
+    does, all sets of the others are equally likely: q = (s - p)/(k - 1) (Ye and Barg, "Optimal schemes for
+    discrete distribution estimation under locally differential privacy", 2018).
     """
 
     name = "subset-selection"

@@ -1,1 +1,1 @@
-"""At home in other people's tools: dp_accounting, Opacus and Flower."""
+"""The accountants and randomisers in other people's tools: dp_accounting, Opacus and Flower."""

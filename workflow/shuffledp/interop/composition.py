@@ -66,8 +66,8 @@ def round_of(**setting: Any) -> Round:
     """Return a round of shuffled reports.
 
     Args:
-        setting: n and eps0, with k for k clients drawn afresh, or with rate for clients who check in; and of
-            what is known of the randomiser, share and tv, what is not None.
+        setting: n and eps0, with k for k clients drawn afresh, or with rate for clients who check in; and
+            share and tv of the randomiser, where they are known and not None.
 
     Raises:
         ValueError: an argument is missing, unknown or out of range.

@@ -9,8 +9,8 @@
 >>> accountant.compose(ShuffledPrivacyEvent(eps0=2.0, sample_size=1000, population_size=10_000), 10)
 >>> accountant.get_privacy_spent().epsilon
 
-A shuffler between clients and server, or aggregation of what it shuffles, is the deployment's to bring: the
-accountant's numbers are those of somebody who sees the randomised updates without who sent which.
+The deployment must bring a shuffler between clients and server, or aggregate what it would shuffle: the
+accountant's numbers hold against somebody who sees the randomised updates and does not know who sent which.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class ShuffleAccountant:
 
     @property
     def num_releases(self) -> int:
-        """How many releases are composed."""
+        """Number of releases that are composed."""
         return sum(count for _, count in self._compositions)
 
     def compose(self, event: Event, count: int = 1) -> None:
@@ -226,7 +226,7 @@ class ShuffleAccountant:
             state: of ``state_dict``, by an accountant with the same configuration.
 
         Raises:
-            ValueError: it is not; the accountant is as it was.
+            ValueError: the state is not such a one; the accountant stays as it was.
         """
         for key in ("schema_version", "backend", "config"):
             wanted = self.state_dict()[key]

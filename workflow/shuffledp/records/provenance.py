@@ -26,7 +26,7 @@ def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
 def git_state() -> dict[str, Any] | None:
     """Return the revision and whether tracked files differ from it, or None outside a git checkout.
 
-    What the workflow itself writes does not count: results that were made a moment ago decide nothing.
+    Files that the workflow itself writes do not count, since results that were just made decide nothing.
     """
     try:
         revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)

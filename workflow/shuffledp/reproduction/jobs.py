@@ -31,7 +31,7 @@ def usable_folder(path: Path | str) -> Path:
 
 
 def checkpoint_of(product_path: Path | str, suffix: str) -> Path:
-    """Return where the state of an unfinished product is kept: not among results, which failed jobs lose."""
+    """Return where the state of an unfinished product is kept; among results a failed job would lose it."""
     path = Path(product_path)
     folder = path.parent.as_posix().strip("/.").replace("/", "-")
     return Path(CHECKPOINTS) / f"{folder}-{path.stem}{suffix}"

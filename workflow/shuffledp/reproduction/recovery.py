@@ -1,4 +1,4 @@
-"""Going on after a crash: who holds the directory, what was left whole, and the same command again.
+"""How to go on after a crash: find who holds the directory and what is whole, and run the command again.
 
 python -m shuffledp.reproduction.recovery                          the command that was killed
 python -m shuffledp.reproduction.recovery --cores 2 all_figures    another

@@ -1,4 +1,4 @@
-"""Makes the tables of Monte Carlo estimates, with checkpoints."""
+"""The tables of Monte Carlo estimates are made here, with checkpoints."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _LISTS = ("epochs", "learning_rates", "digits")
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(specification.Experiment):
-    """One experiment, checked: a specification that says what can be trained. Its attributes are those."""
+    """One experiment, checked: a specification of something that can be trained, with the same attributes."""
 
     def __post_init__(self) -> None:
         checks.choice("data", self.data, DATA)

@@ -15,7 +15,7 @@ from shuffledp.profiles.joint_clones import joint_clones, joint_outcomes
 
 
 def _eps0(setting: systems.Setting) -> float:
-    """Each client reports once a round at most."""
+    """Return the pure DP of a round, eps0: each client reports once at most."""
     return setting["eps0"]
 
 

@@ -1,6 +1,6 @@
 """Amplification by shuffling computed numerically (feldman2021), by subsampling, and strong composition.
 
-What girgis2021 compares with in its figures 3 and 6: "the privacy amplification by shuffling numerically".
+Figures 3 and 6 of girgis2021 compare with it as "the privacy amplification by shuffling numerically".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How koskela2022 evaluates the clones pair: on a grid of alpha, in one direction, by enumeration, by a
 plain Fourier transform.
 
-Variants of ``clones-pld``, kept for the paper's figures and as a reference.
+These are variants of ``clones-pld``, kept for the paper's figures and as a reference.
 """
 
 from __future__ import annotations

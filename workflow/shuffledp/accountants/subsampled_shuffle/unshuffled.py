@@ -1,4 +1,4 @@
-"""What remains without a shuffler."""
+"""The accountant of reports that nobody shuffles: the privacy that remains without a shuffler."""
 
 from __future__ import annotations
 

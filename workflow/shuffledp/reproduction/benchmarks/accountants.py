@@ -95,7 +95,7 @@ def _composed(k: float, rounds: ArrayLike) -> object:
 
 
 def _cold(run: Callable[[], object]) -> Callable[[], object]:
-    """Run without the pairs that are kept in memory."""
+    """Run a function without the pairs that are kept in memory."""
 
     def fresh() -> object:
         clones_pair.cache_clear()

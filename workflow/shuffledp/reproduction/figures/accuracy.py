@@ -177,7 +177,7 @@ def draw_accuracy(
     """Draw one panel for each experiment: accuracy against epsilon by each accountant.
 
     Args:
-        panels: tables of ``utility.privacy_utility`` by panel.
+        panels: tables of ``accuracy_against_epsilon.privacy_utility`` by panel.
         titles: by panel.
         curves: by accountant: color, line and label.
         x_scale: "linear" or "log".

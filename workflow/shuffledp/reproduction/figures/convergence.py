@@ -125,7 +125,7 @@ def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]
 
     Args:
         runs: a table a seed, with the columns round and excess_risk, all of the same rounds.
-        theorem: what ``theory.girgis2021_convergence`` takes beside the rounds.
+        theorem: what ``girgis2021_convergence`` takes beside the rounds.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. The line is the mean over seeds, the band from the

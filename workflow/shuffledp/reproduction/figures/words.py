@@ -76,7 +76,7 @@ def titled(title: str, experiments: Sequence[Experiment], results: str) -> str:
 
 
 def _symbols(experiment: Experiment) -> list[str]:
-    """Return in formulas what decides the privacy of an experiment."""
+    """Return what decides the privacy of an experiment, as formulas."""
     of_protocol = ("k",) if experiment.protocol == SAMPLING else ("rate", "slots", "participation")
     values = {name: getattr(experiment, name) for name in ("n", *of_protocol, "eps0", "delta")}
     words = [

@@ -23,7 +23,7 @@ _ERRORS = 4  # standard errors within which an estimate must lie
 
 
 def _curves(figure: str, panels: Mapping[str, int], *accountants: str) -> dict[str, CurveKey]:
-    """Curves of several panels, as accountant@rounds."""
+    """Return the curves of several panels, named accountant@rounds."""
     return {
         f"{accountant}@{rounds}": CurveKey(_PAPER, figure, panel, accountant)
         for panel, rounds in panels.items()
@@ -34,7 +34,7 @@ def _curves(figure: str, panels: Mapping[str, int], *accountants: str) -> dict[s
 def _over(
     tables: Tables, column: str, over: str, under: str, panels: Mapping[str, int]
 ) -> dict[int, pd.Series]:
-    """Ratios along two curves, by the number of rounds."""
+    """Return the ratios along two curves, by the number of rounds."""
     return {
         rounds: tables[f"{over}@{rounds}"][column] / tables[f"{under}@{rounds}"][column]
         for rounds in panels.values()
@@ -50,7 +50,7 @@ def _span(ratios: Mapping[int, pd.Series]) -> str:
 
 
 def _needed(rows: pd.DataFrame, value: np.ndarray) -> np.ndarray:
-    """Points after which two standard errors are half a unit of the second digit of ``value``."""
+    """Return after how many points two standard errors are half a unit of the second digit of ``value``."""
     half_unit = 0.05 * 10 ** np.floor(np.log10(value))
     return rows.points.to_numpy() * (2 * rows.standard_error.to_numpy() / half_unit) ** 2
 
@@ -155,7 +155,7 @@ _FIG3 = {
 
 
 def _fig3(tables: Tables) -> tuple[pd.Series, str]:
-    """Theorem 1 over numerical accounting along the rounds, and its ends in words."""
+    """Return Theorem 1 over numerical accounting along the rounds, and its ends in words."""
     ratio, rounds = tables["theorem1"].epsilon / tables["pld"].epsilon, tables["pld"].rounds
     ends = f"{ratio.iloc[0]:.0f}x at T={rounds.iloc[0]:g}, {ratio.iloc[-1]:.0f}x at T={rounds.iloc[-1]:g}"
     return ratio, f"Theorem 1 over numerical: {ends}"

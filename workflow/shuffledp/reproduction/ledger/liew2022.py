@@ -229,7 +229,7 @@ def _of(tables: Tables, experiment: str) -> Accuracies:
 
 
 def _reaching(found: Accuracies) -> float:
-    """The rounds after which 90% are reached to within one per cent; nan if they never are."""
+    """Return the rounds after which 90% are reached to within one per cent; nan if they never are."""
     reached = found.rounds[found.mean >= _REACHED - ABOUT]
     return float(reached[0]) if reached.size else math.nan
 
@@ -323,7 +323,7 @@ _FEDERATED = {4: "liew2022-fig3b-eps4", 8: "liew2022-fig3b", 16: "liew2022-fig3b
 
 
 def _noise(tables: Tables, eps0: int) -> float:
-    """Deviation of a client's noise in units of C, where two clipped gradients are 2 C apart."""
+    """Return the deviation of a client's noise in units of C, where two clipped gradients are 2 C apart."""
     run = tables[f"{_FEDERATED[eps0]}/seed0"].iloc[0]
     return float(2 * gaussian_noise(eps=float(run.eps0), delta=float(run.delta0)))
 
@@ -385,7 +385,7 @@ _FIG4 = {panel: CurveKey(_PAPER, "fig4", panel, "privacy_utility") for panel in 
 
 
 def _ends(tables: Tables, *names: str) -> str:
-    """The values after the last round of each panel, in words."""
+    """Return the values after the last round of each panel, in words."""
     told = []
     for table in tables.values():
         last = table.iloc[-1]

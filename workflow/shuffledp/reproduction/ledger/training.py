@@ -37,7 +37,7 @@ Stated = tuple[float, float]  # mean and standard deviation, in per cent
 
 
 def _at(table: pd.DataFrame, accountant: str, epsilon: float) -> Stated | None:
-    """Mean and deviation of accuracy, in per cent, after the last epoch within epsilon, if there is one."""
+    """Return mean and deviation of accuracy, in per cent, after the last epoch within epsilon, if any."""
     within = table[table[accountant] <= epsilon]
     if within.empty:
         return None
@@ -46,7 +46,7 @@ def _at(table: pd.DataFrame, accountant: str, epsilon: float) -> Stated | None:
 
 
 def _reaching(table: pd.DataFrame, accountant: str, stated: Stated) -> float:
-    """Epsilon of the first epoch with that mean accuracy, or of the last if it comes close; else nan."""
+    """Return epsilon of the first epoch with that mean accuracy, or of the last if it is close; else nan."""
     reached = table[100 * table.accuracy >= stated[0]]
     if len(reached):
         return float(reached.iloc[0][accountant])

@@ -1,1 +1,1 @@
-"""What figures are drawn of beside curves of bounds: grids, frontiers, accuracies over seeds, quantities."""
+"""What figures show beside curves of bounds: grids, frontiers, accuracies over seeds, quantities."""

@@ -134,7 +134,7 @@ def _dummies(formula: Callable[..., tuple[float, float]], place: int, **setting:
 
 
 def _drawn_dummies(protocol: str, *, runs: int, seed: int, n: int, **setting: Any) -> Point:
-    """Mean number of slots that nobody picks, over runs of a protocol."""
+    """Return the mean number of slots that nobody picks, over runs of a protocol."""
     count = checks.count("runs", runs, at_least=2)
     drawn = _window(protocol, n=n, seed=int(seed), **setting)
     empty = np.array([float((drawn.loads(run) == 0).sum()) for run in range(count)])
@@ -187,7 +187,7 @@ def _load_norm(*, n: int, slots: int, delta: float) -> Point:
     variables=("n", "slots", "delta", "runs", "seed"),
 )
 def _drawn_load_norm(*, n: int, slots: int, delta: float, runs: int, seed: int) -> Point:
-    """The largest l_2 norm of the loads in so many runs, and the share of norms beyond Lemma A.6's bound."""
+    """Return the largest l_2 norm of the loads in so many runs, and the share beyond Lemma A.6's bound."""
     count = checks.count("runs", runs)
     drawn = _window("averaged-window", n=n, seed=int(seed), slots=slots)
     norms = np.array([float(np.linalg.norm(drawn.loads(run))) for run in range(count)])

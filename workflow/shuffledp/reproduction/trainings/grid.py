@@ -57,7 +57,7 @@ class Grid:
 
     @property
     def _lengths(self) -> tuple[int, ...]:
-        """How long the tries are after each stage, in epochs."""
+        """Length of the tries after each stage, in epochs."""
         lengths, left = [self.epochs], len(self.learning_rates)
         while left > 4:
             left = -(-left // 2)
@@ -66,7 +66,7 @@ class Grid:
 
     @property
     def stages(self) -> tuple[tuple[int, int], ...]:
-        """How many tries go on and until which epoch, stage by stage."""
+        """Number of tries that go on, and the epoch until which they do, stage by stage."""
         if not self.halving:
             return ((len(self.learning_rates), self.epochs),)
         found, left = [], len(self.learning_rates)
@@ -77,8 +77,8 @@ class Grid:
 
     @property
     def tries(self) -> tuple[Experiment, ...]:
-        """An experiment a learning rate, of the first stage; where each client holds an image, with as many
-        clients fewer."""
+        """The experiments of the first stage, one a learning rate. Where clients hold an image each, they have
+        as many clients fewer as images are held out."""
         clients = self.experiment.n - (0 if self.experiment.bootstrap else self.held_out)
         setting = {"n": clients, "k": None if self.experiment.rate is not None else self.experiment.k}
         return tuple(
@@ -88,7 +88,7 @@ class Grid:
 
     @property
     def longest(self) -> tuple[Experiment, ...]:
-        """What the tries cost: each as an experiment of the length that it has in the end."""
+        """The experiments that the tries cost, each of the length that it has in the end."""
         counts = [*(count for count, _ in self.stages), 0]
         return tuple(
             replace(self.tries[0], epochs=(epochs,))

@@ -1,4 +1,4 @@
-"""Colour images: out of JPEG, and in the form that features are computed from."""
+"""Colour images: read from JPEG, and brought into the form that features are computed from."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _computed(experiment: Experiment, root: Path | str | None, stem: Path) -> Ar
             other = _public(experiment, root)
             public = colour_images.floats(other.train_images), other.train_labels
         checkpoint = stem.with_suffix(".pt")
-        assert experiment.features is not None  # nobody asks for those of others
+        assert experiment.features is not None  # only these have features
         rows = pretraining.rows(
             public,
             (train, test),

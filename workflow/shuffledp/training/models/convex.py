@@ -63,8 +63,8 @@ class ExcessRisk:
     def _minimum(self, radius: float) -> float:
         """Return a lower bound on F within the ball that is at most ``_GAP`` too low.
 
-        By accelerated projected gradients (Beck and Teboulle 2009); for a convex F, F(theta) exceeds its
-        minimum by at most the largest <gradient, theta - v> over v in the ball.
+        The search is by accelerated projected gradients (Beck and Teboulle 2009); for a convex F, F(theta)
+        exceeds its minimum by at most the largest <gradient, theta - v> over v in the ball.
         """
         # the logistic loss curves by at most a quarter
         curvature = float(self._rows.square().sum(1).mean()) / 4 + self._mu
