@@ -77,7 +77,7 @@ class Grid:
 
     @property
     def tries(self) -> tuple[Experiment, ...]:
-        """The experiments of the first stage, one a learning rate. Where clients hold an image each, they have
+        """The experiments of the first stage, one a learning rate. Where each client holds an image, they have
         as many clients fewer as images are held out."""
         clients = self.experiment.n - (0 if self.experiment.bootstrap else self.held_out)
         setting = {"n": clients, "k": None if self.experiment.rate is not None else self.experiment.k}
