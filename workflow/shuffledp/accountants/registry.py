@@ -173,6 +173,11 @@ def names(
 
     Variants, which evaluate the bound of another accountant, are left out.
 
+    Args:
+        kind: "upper", "lower" or "estimate"; None for all.
+        protocol: who takes part in a round.
+        mechanism: what they send.
+
     Raises:
         ValueError: there is no such system.
     """
@@ -309,6 +314,11 @@ def bracket_of(
 
 def check_order(lower: float, upper: float, names: tuple[str, str]) -> None:
     """Refuse bounds of which the lower exceeds the upper one by more than rounding: one is wrong.
+
+    Args:
+        lower: the lower bound.
+        upper: the upper bound.
+        names: whose they are, in that order.
 
     Raises:
         ArithmeticError: it does; the message names both.

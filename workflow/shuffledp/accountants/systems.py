@@ -36,6 +36,10 @@ class Neighbours(enum.StrEnum):
 def checked(name: str, value: Any) -> float:
     """Return the value of a variable as the number that the table of variables means.
 
+    Args:
+        name: of the variable.
+        value: what was given for it.
+
     Raises:
         ValueError: it is out of the variable's range.
     """

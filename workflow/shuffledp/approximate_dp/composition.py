@@ -67,6 +67,9 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
     Returns:
         The solution of 1 - total_delta = (1 - delta)^rounds (1 - remaining), rounded down; negative if the
         rounds use up more than there is.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     deltas = checks.probabilities("delta", delta, zero=True)
     counts = checks.counts("rounds", rounds)

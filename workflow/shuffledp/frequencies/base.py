@@ -163,7 +163,15 @@ class Oracle(ABC):
 
     @abstractmethod
     def supports(self, messages: Messages, category: int) -> BoolArray:
-        """Return which messages support a category, of shape (messages,)."""
+        """Return which messages support a category, of shape (messages,).
+
+        Args:
+            messages: as ``privatize`` returns them.
+            category: a whole number from 0 to ``categories`` - 1.
+
+        Raises:
+            ValueError: they are not messages of this oracle.
+        """
 
     @property
     def _width(self) -> int:

@@ -99,7 +99,12 @@ def log_binomial_pmf(m: FloatArray, k: FloatArray | float, log_p: float, log_q: 
 
 
 def log_binomial(n: float, j: FloatArray) -> FloatArray:
-    """Return log C(n, j) for whole 0 <= j <= n, accurate for large n at small j and near the middle."""
+    """Return log C(n, j), an estimate that is accurate for large n at small j and near the middle.
+
+    Args:
+        n: a whole number >= 0.
+        j: whole numbers in 0..n, any shape.
+    """
     j = np.asarray(j, dtype=np.float64)
     inner = np.clip(j, 1.0, max(n - 1.0, 1.0))
     rest = np.maximum(n - inner, 1.0)

@@ -376,7 +376,12 @@ class Composition:
         return self._latest
 
     def delta_with_errors(self, eps: float) -> tuple[float, ErrorBudget]:
-        """Return delta at eps, on the safe side, and the bounds on its errors."""
+        """Return delta at eps, on the safe side, and the bounds on its errors.
+
+        Raises:
+            ValueError: ``eps`` is no number >= 0.
+            LatticeTooFineError: the sum spreads over more lattice points than can be computed.
+        """
         eps = checks.real("eps", eps, at_least=0.0)
         if eps >= self.largest:
             return self._safe(0.0, _NO_ERROR), _NO_ERROR
@@ -388,13 +393,17 @@ class Composition:
         return self._safe(value, budget), budget
 
     def delta(self, eps: float) -> float:
-        """Return delta at eps >= 0: an upper or a lower bound, as ``bound`` says."""
+        """Return delta at eps, an upper or a lower bound, as ``bound`` says; see ``delta_with_errors``."""
         return self.delta_with_errors(eps)[0]
 
     def epsilon(self, delta: float) -> float:
         """Return epsilon at delta in [0, 1): an upper or a lower bound, as ``bound`` says; never below 0.
 
         At delta = 0 a lower bound is that at 1e-300.
+
+        Raises:
+            ValueError: ``delta`` is out of range.
+            LatticeTooFineError: the sum spreads over more lattice points than can be computed.
         """
         delta = checks.probability("delta", delta, zero=True)
         if self.bound == "upper" and self.infinite > delta:

@@ -49,12 +49,16 @@ class Coins(Protocol):
 
 
 def dominating(pair: Coins, *, gamma: float) -> Outcomes:
-    """Return the pair that dominates a mechanism dominated by ``pair``, run on a sample of rate gamma.
+    """Return the pair that dominates a mechanism run on a sample of its records: koskela2022, Lemma 7.
 
-    It dominates in both directions of neighbours (koskela2022, Lemma 7). Its losses above 0 are those of
+    It dominates in both directions of neighbours. Its losses above 0 are those of
     (gamma P + (1 - gamma) Q, Q), its losses below 0 those of (P, gamma Q + (1 - gamma) P), and the rest of
     the mass has loss 0. With P = M (1 + x) and Q = M (1 - x) for the law M of fair coins, everything is
     written in x, so that small losses keep their digits.
+
+    Args:
+        pair: (P, Q), which dominates the mechanism.
+        gamma: share of the records that is drawn without replacement, in (0, 1].
     """
     coin, x, gap, lost = pair.coins()
     above, below = x > 0, x < 0
@@ -159,6 +163,10 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
     Each outcome is split over the two lattice points around its loss so that its masses under P and under Q
     are both kept. The pair that results dominates the one that came in, and its expected loss grows by less
     than step^2 / 8, where rounding every loss up would cost step / 2.
+
+    Args:
+        outcomes: masses and losses of the pair.
+        step: distance of the lattice's points, > 0.
     """
     index, mass = [np.zeros(0)], [np.zeros(0)]
     for start in range(0, outcomes.loss.size, _PIECE):
@@ -188,6 +196,10 @@ def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
     order of their losses, outcomes (the last of each group in part) are put together until the ratio of
     their masses under P and Q is that of the next lattice point. What is left over at the end goes to the
     point below.
+
+    Args:
+        outcomes: masses and losses of the pair.
+        step: distance of the lattice's points, > 0.
     """
     loss, mass = _fine_cells(outcomes, step / _CELLS)
     indices, masses = [], []

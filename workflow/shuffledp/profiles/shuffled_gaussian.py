@@ -146,7 +146,11 @@ def shuffled_gaussian_outcomes(
 
 
 def check_sigma(sigma: object) -> float:
-    """Return the standard deviation of the noise, a number in the range that is computed."""
+    """Return the standard deviation of the noise, a number in the range that is computed.
+
+    Raises:
+        ValueError: it is out of that range.
+    """
     number = checks.positive("sigma", sigma)
     if not SMALLEST_SIGMA <= number <= LARGEST_SIGMA:
         raise ValueError(

@@ -225,7 +225,12 @@ class Randomizer(ABC):
 
     @abstractmethod
     def messages(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Return decoded messages in float64, for rows in the ball in float64; see ``randomize``."""
+        """Return decoded messages in float64; see ``randomize``.
+
+        Args:
+            x: float64 rows in the ball, of shape (clients, d).
+            generator: as for ``randomize``.
+        """
 
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total`` of shape (d,).
@@ -264,7 +269,13 @@ class Randomizer(ABC):
             self.add_messages(total, self._clip_(x), generator=generator)
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
-        """Add the clients' decoded messages to ``total``, for finite rows in the ball; see ``add``."""
+        """Add the clients' decoded messages to ``total``; see ``add``.
+
+        Args:
+            total: as for ``add``.
+            x: finite rows in the ball.
+            generator: as for ``add``.
+        """
         total += self.messages(x.to(torch.float64), generator=generator).sum(0)
 
     def lengths(self, x: Tensor) -> Tensor:

@@ -29,7 +29,12 @@ _ROUNDING = 8 * numerics.EPSILON
 
 
 def conversion_term(order: FloatArray, *, delta: float) -> FloatArray:
-    """Return what Lemma 1 of girgis2021 adds to the Renyi DP parameter of an order > 1 to give epsilon."""
+    """Return what Lemma 1 of girgis2021 adds to a Renyi DP parameter to give epsilon, not rounded.
+
+    Args:
+        order: numbers > 1, any shape.
+        delta: target, in (0, 1).
+    """
     return (-math.log(delta) - np.log(order)) / (order - 1) + np.log1p(-1 / order)
 
 

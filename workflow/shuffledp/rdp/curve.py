@@ -13,7 +13,15 @@ RenyiCurve = Callable[[FloatArray], "float | FloatArray"]
 
 
 def evaluate(rdp: RenyiCurve, orders: FloatArray) -> FloatArray:
-    """Return the curve at ``orders``, and refuse values that no Renyi divergence can take."""
+    """Return the curve at ``orders``, and refuse values that no Renyi divergence can take.
+
+    Args:
+        rdp: the curve.
+        orders: numbers > 1, one-dimensional.
+
+    Raises:
+        ValueError: ``rdp`` is no function, or returns nan or a negative number.
+    """
     if not callable(rdp):
         raise ValueError(
             f"rdp must be a function that maps an array of orders to Renyi DP parameters, got {rdp!r}; for "

@@ -27,7 +27,18 @@ _MOST_LISTED = 2**26  # slots whose epsilons are returned, as arrays of that len
 def checked(
     slots: int, eps0: float, delta: float, strength: str, *, size: str = "slots"
 ) -> tuple[int, float, float, str]:
-    """Return the arguments that all bounds share, checked; ``size`` is what the number of slots is called."""
+    """Return the arguments that all bounds share, checked.
+
+    Args:
+        slots: number of slots, >= 1.
+        eps0: local privacy parameter, >= 0.
+        delta: target, in (0, 1).
+        strength: one of ``STRENGTHS``.
+        size: what messages call the number of slots.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
     return (
         checks.count(size, slots),
         checks.eps0(eps0),
@@ -67,7 +78,11 @@ def blocks(slots: int) -> tuple[FloatArray, int]:
 
 
 def listed(name: str, slots: int) -> FloatArray:
-    """Return 0, ..., slots - 1, unless they are too many for memory."""
+    """Return 0, ..., slots - 1.
+
+    Raises:
+        ValueError: they are too many for memory; ``name`` is what the message calls their number.
+    """
     if slots > _MOST_LISTED:
         raise ValueError(f"{name} must be at most {_MOST_LISTED} where each is listed, got {slots}")
     return np.arange(slots, dtype=np.float64)

@@ -77,8 +77,8 @@ class Grid:
 
     @property
     def tries(self) -> tuple[Experiment, ...]:
-        """The experiments of the first stage, one a learning rate. Where each client holds an image, they have
-        as many clients fewer as images are held out."""
+        """The experiments of the first stage, one a learning rate. Where each client has an image of its own,
+        they have as many clients fewer as images are held out."""
         clients = self.experiment.n - (0 if self.experiment.bootstrap else self.held_out)
         setting = {"n": clients, "k": None if self.experiment.rate is not None else self.experiment.k}
         return tuple(
