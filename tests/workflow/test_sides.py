@@ -46,7 +46,7 @@ slow = pytest.mark.slow
 
 
 DEAR = (
-    "results/liew2022/accounting/c/liew2022-lower",
+    "results/liew2022/accounting/b/liew2022-lower",
     "results/liew2022/distributed/a/distributed-check-in-strong",
 )
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from shuffledp import protocols
 from shuffledp.convergence import averaging_utility
 from shuffledp.reproduction.studies import quantities
 
@@ -52,6 +53,19 @@ def test_drawn_loads_stay_below_their_bound_as_often_as_stated():
     assert max(drawn["beyond"]) <= 0.05
     assert drawn["value"][0] == 50.0  # all in one slot
     assert (np.array(drawn["value"]) > 0.6 * np.array(bound["value"])).all()
+
+
+def test_the_quantile_of_drawn_loads_is_what_the_lemma_bounds():
+    setting = {"n": 50.0, "delta": 0.05, "runs": 400, "seed": 0}
+    found = swept("load-norm-quantile", "slots", [1.0, 7.0], **setting)
+    largest = swept("load-norm-drawn", "slots", [1.0, 7.0], **setting)
+    window = protocols.create("averaged-window", n=50, slots=7, seed=0)
+    norms = sorted(float(np.linalg.norm(window.loads(run))) for run in range(400))
+    assert found["value"] == [50.0, norms[379]]  # 20 of 400 lie above
+    assert found["error"][0] == 0.0
+    # a standard error of sqrt(400 * 0.05 * 0.95) = 4.36 places to either side
+    assert found["error"][1] == pytest.approx((norms[384] - norms[375]) / 2, rel=1e-12)
+    assert found["value"][1] < largest["value"][1]
 
 
 def test_a_variable_must_be_named_once():

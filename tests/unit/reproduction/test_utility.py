@@ -40,6 +40,17 @@ def test_one_seed_deviates_from_nothing():
     assert table["deviation"].tolist() == [0, 0]
 
 
+def test_a_window_counts_whole_as_soon_as_it_has_begun():
+    own = {"slots": 10, "participation": 1.0, "eps0": 1.0, "delta": 1e-5}
+    names = ["fixed-window-printed", "fixed-window-clones"]
+    runs = history(0.2, 0.5, 0.7).assign(round=[10, 20, 25])
+    table = privacy_utility([runs], names=names, rounds_of_one=10, **own)
+    assert table["round"].tolist() == [10, 20, 25]
+    for name in names:
+        expected = [accountants.epsilon(name, **own, rounds=windows) for windows in (1, 2, 3)]
+        assert table[name] == pytest.approx(expected, rel=1e-10)
+
+
 def test_histories_must_match():
     with pytest.raises(ValueError, match="histories must be of the same rounds"):
         privacy_utility([history(0.5, 0.7), history(0.6)], names=NAMES, **SETTING)
@@ -67,6 +78,25 @@ def test_the_figure_shows_the_table():
     assert [text.get_text() for text in legend.get_texts()] == ["Theorem 1", "clones"]
     alone = draw_accuracy({"a": table}, titles={"a": "one"}, curves=LOOKS)
     assert alone.axes[0].get_title() == "one"
+
+
+def test_a_panel_has_curves_of_its_own_and_the_legend_each_bound_once():
+    table = pd.DataFrame(privacy_utility([history(0.5, 0.7)], names=NAMES, **SETTING))
+    same = {name: {**look, "label": "one and the same"} for name, look in LOOKS.items()}
+    first, second = NAMES
+    figure = draw_accuracy(
+        {"a": table, "b": table},
+        titles={"a": "one", "b": "other"},
+        curves=same,
+        of_panel={"a": [first], "b": [second]},
+        common_x=True,
+    )
+    for axis, name in zip(figure.axes, NAMES, strict=True):
+        (line,) = axis.get_lines()
+        np.testing.assert_allclose(line.get_xdata(), table[name])
+    assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["one and the same"]
 
 
 def test_what_the_paper_states_is_marked_with_its_deviation():

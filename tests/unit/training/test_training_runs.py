@@ -17,7 +17,7 @@ from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.records import digest, files, requests
 from shuffledp.reproduction import config
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.reproduction.trainings.accounting import accounting
+from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
 from shuffledp.training.costs import WITHIN, core_seconds
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import schedule
@@ -194,6 +194,26 @@ def test_runs_that_are_made_do_not_depend_on_the_protocols(shipped):
             ("distributed-check-in", "gaussian"),
             {"n": 600, "rate": 0.1, "sigma": 0.65, "delta": 1e-5},
         ),
+        (
+            {"protocol": "fixed-window", "slots": 10, "k": None},
+            ("fixed-window", "ldp"),
+            {"slots": 10, "participation": 1.0, "eps0": 1.5, "delta": 1e-5},
+        ),
+        (
+            {"protocol": "fixed-window", "slots": 10, "participation": 0.5, "k": None},
+            ("fixed-window", "ldp"),
+            {"slots": 10, "participation": 0.5, "eps0": 1.5, "delta": 1e-5},
+        ),
+        (
+            {"protocol": "sliding-window", "slots": 10, "k": None},
+            ("sliding-window", "ldp"),
+            {"slots": 10, "eps0": 1.5, "delta": 1e-5},
+        ),
+        (
+            {"protocol": "averaged-window", "slots": 10, "k": None},
+            ("averaged-window", "ldp"),
+            {"n": 600, "slots": 10, "eps0": 1.5, "delta": 1e-5},
+        ),
     ],
 )
 def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
@@ -207,13 +227,27 @@ def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
     "changes",
     [
         {"delta": None},
-        {"protocol": "fixed-window", "slots": 10, "k": None},
+        {"protocol": "fixed-window", "slots": 10, "k": None, **GAUSSIAN},
         GAUSSIAN,
         {"randomizer": "none", "clip": "none", "clip_norm": None, "eps0": None},
     ],
 )
-def test_what_no_system_accounts_for_by_rounds(changes):
+def test_what_no_system_accounts_for(changes):
     assert accounting(experiment(**{"delta": 1e-5, **changes})) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rounds"),
+    [
+        ({}, 1),
+        ({"protocol": "shuffled-check-in", "rate": 0.1, "k": None}, 1),
+        ({"protocol": "fixed-window", "slots": 10, "k": None}, 10),
+        ({"protocol": "averaged-window", "slots": 10, "k": None}, 10),
+        ({"protocol": "sliding-window", "slots": 10, "k": None}, 591),  # the slots 10 to 600
+    ],
+)
+def test_a_window_counts_as_one_round_of_its_system(changes, rounds):
+    assert rounds_of_one(experiment(delta=1e-5, **changes)) == rounds
 
 
 def test_calibrated_noise_is_accounted_for_as_what_it_is():

@@ -11,7 +11,7 @@ from shuffledp.accountants import Accountant
 from shuffledp.records.product import Product
 from shuffledp.reproduction import simulations
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.reproduction.trainings.accounting import accounting
+from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
 from shuffledp.training.experiment import Experiment
 
 
@@ -117,7 +117,12 @@ class Utility(Table):
             setting |= accounting(self.experiment)[entry.protocol, entry.mechanism]
         return self.made(
             results,
-            parameters={"accountants": list(self.accountants), "setting": setting, "runs": list(runs)},
+            parameters={
+                "accountants": list(self.accountants),
+                "setting": setting,
+                "rounds_of_one": rounds_of_one(self.experiment),
+                "runs": list(runs),
+            },
             modules=(
                 "shuffledp.reproduction.studies.accuracy_against_epsilon",
                 "shuffledp.records.tables",

@@ -28,7 +28,8 @@ def test_mean_band_bound_and_privacy_are_drawn():
     figure = draw_convergence([run(0.4, 0.2, 0.1), run(0.6, 0.4, 0.1)], theorem=THEOREM)
     left, right = figure.axes
     stated = girgis2021_convergence(ROUNDS, **THEOREM)
-    bound, mean = left.lines
+    bound, most, mean = left.lines
+    assert set(most.get_ydata()) == {32.0}  # L D
     np.testing.assert_allclose(bound.get_ydata(), stated.excess_risk)
     np.testing.assert_allclose(mean.get_ydata(), [0.5, 0.3, 0.1])
     assert "2 runs" in mean.get_label()
@@ -41,6 +42,21 @@ def test_mean_band_bound_and_privacy_are_drawn():
         np.testing.assert_array_equal(axis.lines[0].get_xdata(), ROUNDS)
     assert "785" in left.get_title()
     assert r"\epsilon_0 = 2" in right.get_title()
+
+
+def test_the_theorem_is_drawn_beyond_the_runs():
+    figure = draw_convergence([run(0.4, 0.2, 0.1)] * 2, theorem=THEOREM, stated_to=1000)
+    left, right = figure.axes
+    bound, _, mean = left.lines
+    assert mean.get_xdata().tolist() == ROUNDS
+    for line, column in ((bound, "excess_risk"), (right.lines[0], "epsilon")):
+        told = line.get_xdata()
+        assert told[:3].tolist() == ROUNDS
+        assert told[-1] == 1000
+        assert (np.diff(told) > 0).all()
+        np.testing.assert_allclose(line.get_ydata(), getattr(girgis2021_convergence(told, **THEOREM), column))
+    short = draw_convergence([run(0.4, 0.2, 0.1)] * 2, theorem=THEOREM, stated_to=30)
+    assert short.axes[1].lines[0].get_xdata().tolist() == ROUNDS
 
 
 def test_runs_of_other_lengths_are_refused():

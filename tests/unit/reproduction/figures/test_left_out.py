@@ -169,6 +169,30 @@ def test_what_is_left_out_is_counted_by_curve_and_marked_where_it_is(caplog):
     assert [text.get_text() for text in axis.texts] == ["not drawn: ▲ infinite, ▼ zero"]
 
 
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([0.1, 0.2, np.inf, np.inf], [(100.0, 0.2)]),
+        ([0.1, np.inf, 0.3, 0.4], [(10.0, 0.1)]),
+        ([np.inf, 0.2, 0.3, 0.4], []),  # it begins there, and does not end
+        ([0.1, 0.2, 0.3, 0.0], []),  # a bound that is 0 has not run out
+        ([0.1, 0.2, 0.3, np.nan], []),
+    ],
+)
+def test_a_ring_marks_where_a_curve_ends_since_what_follows_is_infinite(values, ends):
+    figure = bounds(values, beside=[0.1, 0.2, 0.3, 0.4])
+    (axis,) = figure.axes
+    rings = [
+        tuple(map(float, xy))
+        for one in axis.collections
+        if one.get_offset_transform() == axis.transData and one.get_facecolor()[0, :3].min() == 1
+        for xy in one.get_offsets()
+    ]
+    assert rings == ends
+    (note,) = axis.texts
+    assert ("○ finite up to here" in note.get_text()) == bool(ends)
+
+
 def test_a_figure_with_everything_finite_says_nothing(caplog):
     figure = bounds([0.1, 0.2, 0.3, 0.4])
     assert not caplog.messages

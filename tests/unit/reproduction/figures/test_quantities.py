@@ -43,6 +43,43 @@ def test_bars_are_two_standard_errors(axis):
     assert ends == pytest.approx(np.array([[1.9, 2.3], [3.5, 4.3]]))
 
 
+def test_a_strip_shows_the_ratio_of_two_and_y_may_be_linear():
+    x = np.array([1.0, 10.0, 100.0])
+    tables = {
+        "exact": pd.DataFrame({"slots": x, "value": [2.0, 3.0, 4.0]}),
+        "drawn": pd.DataFrame({"slots": x, "value": [3.0, 3.0, 5.0]}),
+    }
+    figure = draw_quantities(
+        {"a": tables, "b": tables},
+        variables={"a": "slots", "b": "slots"},
+        axes={"a": ("slots", "updates"), "b": ("slots", "updates")},
+        titles={"a": "one", "b": "other"},
+        styles=STYLES,
+        y_scales={"a": "linear"},
+        ratios={"a": ("drawn", "exact")},
+    )
+    first, strip, second = figure.axes
+    assert strip.get_lines()[0].get_xydata().tolist() == [[1, 1.5], [10, 1], [100, 1.25]]
+    assert (strip.get_ylabel(), strip.get_xlabel(), first.get_xlabel()) == ("ratio", "slots", "")
+    assert [axis.get_yscale() for axis in (first, second)] == ["linear", "log"]
+
+
+def test_few_decades_are_labelled_with_numbers():
+    figure = draw_quantities(
+        {"a": {"exact": pd.DataFrame({"slots": [1.0, 10.0], "value": [30.0, 400.0]})}},
+        variables={"a": "slots"},
+        axes={"a": ("slots", "norm")},
+        titles={"a": "one"},
+        styles={"exact": {**STYLES["exact"], "label": "one whose label is too long for half of the width"}},
+    )
+    figure.draw_without_rendering()
+    (axis,) = figure.axes
+    low, high = axis.get_ylim()
+    told = [text.get_text() for text in axis.get_yticklabels() if low <= text.get_position()[1] <= high]
+    assert told == ["50", "100", "200"]
+    assert figure.legends[0]._ncols == 1
+
+
 def test_words_are_those_of_the_configuration(axis):
     assert (axis.get_xlabel(), axis.get_ylabel(), axis.get_title()) == (
         "slots $m$",

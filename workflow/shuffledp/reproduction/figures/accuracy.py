@@ -38,6 +38,8 @@ class PanelSection(Section):
     """One of training.experiments, with a local randomiser and a delta, of the system of the accountants."""
     title: str
     """What the panel's title says."""
+    curves: Annotated[Words, Field(min_length=1)] = LEFT_OUT
+    """Accountants of this panel, whose experiment is of another system; the figure's if absent."""
 
 
 class PointSection(Section):
@@ -58,12 +60,14 @@ class PointSection(Section):
 class AccuracySection(Section):
     """One figure of test accuracy against epsilon; it becomes <figures>/<paper>/<figure>.pdf and .png."""
 
-    curves: Words
-    """Accountants whose epsilon is the x axis of a curve each."""
+    curves: Words = Field(default=[])
+    """Accountants whose epsilon is the x axis of a curve each, in panels that name none themselves."""
     x_scale: Annotated[str, OneOf(("linear", "log"))] = "linear"
     """Scale of the x axis; linear if absent."""
     x_limit: Annotated[float, Field(gt=0)] = LEFT_OUT
     """Largest epsilon shown; all if absent."""
+    common_x: bool = False
+    """Whether all panels have one range of the x axis."""
     stated: list[PointSection] = Field(default=[])
     """Points that the paper states, drawn as crosses."""
     panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
@@ -80,7 +84,7 @@ class Accuracy(PaperFigure):
     parts = "panels"
     template = f"""\
 {{% for panel in panels %}}
-- {{% if panels | length > 1 %}}Panel {{{{ panel.name }}}}: e{{% else %}}E{{% endif %}}xperiment ``{{{{ panel.experiment }}}}``: {{{{ panel.setting }}}}; {{{{ panel.rounds }}}} rounds; {{% if panel.seeds > 1 %}}seeds 0 to {{{{ panel.seeds - 1 }}}}, mean and standard deviation{{% else %}}seed 0 alone{{% endif %}}; {{{{ panel.data }}}}; trained on {{{{ panel.device }}}}.
+- {{% if panels | length > 1 %}}Panel {{{{ panel.name }}}}: e{{% else %}}E{{% endif %}}xperiment ``{{{{ panel.experiment }}}}``: {{{{ panel.setting }}}}; {{{{ panel.rounds }}}} rounds; {{% if panel.seeds > 1 %}}seeds 0 to {{{{ panel.seeds - 1 }}}}, mean and standard deviation{{% else %}}seed 0 alone{{% endif %}}; {{{{ panel.data }}}}; trained on {{{{ panel.device }}}}{{% if panel.dummies %}}; {{{{ panel.dummies }}}}{{% endif %}}.
 {{% endfor %}}
 
 Curves, each the same accuracies against epsilon by another accountant:
@@ -97,10 +101,17 @@ Curves, each the same accuracies against epsilon by another accountant:
     ) -> Self:
         """Return the figure, if its experiments are there and its accountants are of their systems."""
         at = [cls.kind, paper, name]
+        of_panel = {label: panel.curves or settings.curves for label, panel in settings.panels.items()}
+        for label, accountants in of_panel.items():
+            if not accountants:
+                raise context.fault(
+                    "curves must be named, by the figure or by each of its panels", [*at, "panels", label]
+                )
+        drawn = list(dict.fromkeys(one for accountants in of_panel.values() for one in accountants))
         for index, point in enumerate(settings.stated):
             for key, named, known in (
                 ("panel", point.panel, settings.panels),
-                ("curve", point.curve, settings.curves),
+                ("curve", point.curve, of_panel.get(point.panel, drawn)),
             ):
                 if named not in known:
                     raise context.fault(
@@ -114,10 +125,12 @@ Curves, each the same accuracies against epsilon by another accountant:
         for label, panel in settings.panels.items():
             place = [*at, "panels", label, "experiment"]
             experiment = context.accounted_for(panel.experiment, place)
-            for accountant in settings.curves:
+            for accountant in panel.curves or ():
+                context.check_accountant(accountant, [*at, "panels", label, "curves"])
+            for accountant in of_panel[label]:
                 context.check_system(accountant, experiment, place)
-            panels.append(Utility(paper, name, label, experiment, tuple(settings.curves)))
-        return cls(paper, name, settings, caption, context.looks(settings.curves), tuple(panels))
+            panels.append(Utility(paper, name, label, experiment, tuple(of_panel[label])))
+        return cls(paper, name, settings, caption, context.looks(drawn), tuple(panels))
 
     @property
     def tables(self) -> tuple[Utility, ...]:
@@ -131,7 +144,7 @@ Curves, each the same accuracies against epsilon by another accountant:
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the table and title of each panel, the looks of the curves, and the horizontal axis."""
         return {
-            "panels": [[panel.panel, panel.path(results)] for panel in self.panels],
+            "panels": [[panel.panel, panel.path(results), list(panel.accountants)] for panel in self.panels],
             "titles": {
                 panel.panel: words.titled(
                     self.settings.panels[panel.panel].title, [panel.experiment], results
@@ -142,12 +155,14 @@ Curves, each the same accuracies against epsilon by another accountant:
             "curves": [[name, dict(look)] for name, look in self.looks.items()],
             "x_scale": self.settings.x_scale,
             "x_limit": self.settings.x_limit,
+            "common_x": self.settings.common_x,
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
         """Return what was trained, panel by panel, the devices that the runs record, and the accountants."""
         panels = [{"name": panel.panel, **words.run(panel.experiment, results)} for panel in self.panels]
-        return {"panels": panels, "curves": words.curves(self.panels[0].entries, self.looks)}
+        entries = {entry.name: entry for panel in self.panels for entry in panel.entries}
+        return {"panels": panels, "curves": words.curves(entries.values(), self.looks)}
 
 
 _CROSS = "x"
@@ -156,11 +171,13 @@ _CROSS = "x"
 def draw(asked: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     return draw_accuracy(
-        {name: tables.read_table(path) for name, path in asked["panels"]},
+        {name: tables.read_table(path) for name, path, _ in asked["panels"]},
         titles=asked["titles"],
         curves=dict(asked["curves"]),
+        of_panel={name: accountants for name, _, accountants in asked["panels"]},
         x_scale=asked["x_scale"],
         x_limit=asked["x_limit"],
+        common_x=asked["common_x"],
         stated=asked["stated"],
     )
 
@@ -170,8 +187,10 @@ def draw_accuracy(
     *,
     titles: Mapping[str, str],
     curves: Mapping[str, Mapping[str, Any]],
+    of_panel: Mapping[str, Sequence[str]] | None = None,
     x_scale: str = "linear",
     x_limit: float | None = None,
+    common_x: bool = False,
     stated: Sequence[Mapping[str, Any]] = (),
 ) -> Figure:
     """Draw one panel for each experiment: accuracy against epsilon by each accountant.
@@ -180,8 +199,10 @@ def draw_accuracy(
         panels: tables of ``accuracy_against_epsilon.privacy_utility`` by panel.
         titles: by panel.
         curves: by accountant: color, line and label.
+        of_panel: accountants by panel; None if each panel has all.
         x_scale: "linear" or "log".
         x_limit: largest epsilon shown; None for all.
+        common_x: whether all panels have one range of the x axis.
         stated: points that the paper states: panel, curve, epsilon, accuracy in percent, and its deviation
             where the paper gives one.
 
@@ -195,13 +216,15 @@ def draw_accuracy(
 
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
-        height = PANEL_HEIGHT + 0.6 + LEGEND_ROW * (len(curves) + bool(stated))
+        labels = {look["label"] for look in curves.values()}
+        height = PANEL_HEIGHT + 0.6 + LEGEND_ROW * (len(labels) + bool(stated))
         figure = Figure(figsize=(width, height), layout="constrained")
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        axes = figure.subplots(1, len(panels), sharex=common_x, sharey=True, squeeze=False)[0]
         for axis, (name, table) in zip(axes, panels.items(), strict=True):
             percent, spread = 100 * table["accuracy"], 100 * table["deviation"]
             panel = Panel(axis, name, log_x=x_scale == "log", log_y=False)
-            for accountant, look in curves.items():
+            for accountant in curves if of_panel is None else of_panel[name]:
+                look = curves[accountant]
                 shown = panel.keep(accountant, table[accountant], percent, color=look["color"])
                 own = table[accountant][shown], percent[shown], spread[shown]
                 draw_over_seeds(axis, *own, look, seeds=int(table["seeds"].iloc[0]))

@@ -22,7 +22,10 @@ from shuffledp.reproduction.figures.style import (
     NARROWEST,
     PANEL_HEIGHT,
     PANEL_WIDTH,
+    STRIP,
+    STRIP_COLOR,
     line,
+    plain_ticks,
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
@@ -168,7 +171,7 @@ Curves:
 _COLUMNS = 3  # panels in a row, at most
 _SHORT = 46  # letters of a label of which two fit beside each other under three panels
 _ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
-_RATIO, _RELATIVE = 0.75, 1.2  # inches, of a strip
+_RELATIVE = 1.2  # inches, of a strip with several ratios
 _DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
 
 
@@ -238,7 +241,7 @@ def draw_bounds(
     columns = 2 if len(panels) == 4 else min(len(panels), _COLUMNS)
     width = max(PANEL_WIDTH * columns, NARROWEST)
     rows = -(-len(panels) // columns)
-    strip = _RATIO if ratio else _RELATIVE if relative else 0.0
+    strip = STRIP if ratio else _RELATIVE if relative else 0.0
     heights = [PANEL_HEIGHT, strip] * rows if strip else [1] * rows
     with style():
         labels = {styles[accountant]["label"] for curves in panels.values() for accountant in curves}
@@ -302,17 +305,8 @@ def _draw_panel(
     drawn = np.concatenate([curve.get_ydata() for curve in axis.get_lines()])
     if drawn.size and drawn.max() < _DECADE * drawn.min():
         axis.set_yscale("linear")
-    _plain_ticks(axis, variable)
-
-
-def _plain_ticks(axis: Axes, variable: str) -> None:
-    """Label an axis of eps0 at 1, 2 and 5, since powers of ten would label its few decades once or twice."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     if variable == "eps0":
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        plain_ticks(axis.xaxis)
 
 
 def _draw_relative(
@@ -331,7 +325,8 @@ def _draw_relative(
             shown = panel.keep(f"{accountant} over {relative}", table[variable], over, color=look["color"])
             axis.plot(table[variable][shown], over[shown], **line(look))
     panel.finish()
-    _plain_ticks(axis, variable)
+    if variable == "eps0":
+        plain_ticks(axis.xaxis)
 
 
 def _draw_ratio(
@@ -341,10 +336,12 @@ def _draw_ratio(
     upper = curves[ratio[0]]
     over = upper[column] / np.max([curves[other][column] for other in ratio[1:]], axis=0)
     panel = Panel(axis, f"{name}, ratio", log_x=variable != "epsilon", log_y=False)
-    shown = panel.keep(" over ".join(ratio), upper[variable], over, color="#444444")
-    axis.plot(upper[variable][shown], over[shown], color="#444444")
+    shown = panel.keep(" over ".join(ratio), upper[variable], over, color=STRIP_COLOR)
+    axis.plot(upper[variable][shown], over[shown], color=STRIP_COLOR)
     panel.finish()
-    _plain_ticks(axis, variable)
+    if variable == "eps0":
+        plain_ticks(axis.xaxis)
     values = np.asarray(axis.get_lines()[0].get_ydata()).tolist()
     highest = max(values, default=1.0)
     axis.set_ylim(min([1.0, *values]), highest + (0.2 * abs(highest - 1) or _ABOVE_ONE))
+    axis.ticklabel_format(axis="y", useOffset=False)

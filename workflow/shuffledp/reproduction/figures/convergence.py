@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.sections.curves import Context
-from shuffledp.reproduction.sections.model import Section
+from shuffledp.reproduction.sections.model import LEFT_OUT, Count, Section
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd.schedule import THEOREM3
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+Rounds = Annotated[int, Count(1, 1_000_000_000)]
+
 
 class ConvergenceSection(Section):
     """One figure; it becomes <figures>/<paper>/<figure>.pdf and .png once its experiment is trained."""
 
     experiment: str
     """Name of an experiment with the schedule girgis2021-theorem3 and a delta."""
+    stated_to: Rounds = LEFT_OUT
+    """Largest number of rounds of which the theorem is drawn; that of the runs if absent."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Convergence(PaperFigure):
     about = "Figures of excess risk against Theorem 3 of girgis2021"
     place = 4
     template = """\
-- Panel a: excess risk against rounds; experiment ``{{ experiment }}``: {{ setting }}; {{ rounds }} rounds; seeds 0 to {{ seeds - 1 }}, their mean and the band from the smallest to the largest; {{ data }}; trained on {{ device }}.
+- Panel a: excess risk against rounds, and L D, the most that any point of the ball can miss the minimum by; experiment ``{{ experiment }}``: {{ setting }}; {{ rounds }} rounds; seeds 0 to {{ seeds - 1 }}, their mean and the band from the smallest to the largest; {{ data }}; trained on {{ device }}.
 - Panel b: epsilon against rounds by Theorem 1 and Lemma 1, an upper bound.
 """  # noqa: E501  # a line of the page is a line here
 
@@ -86,6 +90,7 @@ class Convergence(PaperFigure):
                 "delta": experiment.delta,
                 "diameter": experiment.diameter,
             },
+            "stated_to": self.settings.stated_to,
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
@@ -111,21 +116,25 @@ class Convergence(PaperFigure):
         }
 
 
-_BOUND, _RUNS = "#c84f00", "#004c9c"
+_BOUND, _RUNS, _MOST = "#c84f00", "#004c9c", "#444444"
+_BEYOND = 40  # points at which the theorem is drawn beyond the runs
 
 
 def draw(asked: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in asked["runs"]]
-    return draw_convergence(runs, theorem=asked["theorem"])
+    return draw_convergence(runs, theorem=asked["theorem"], stated_to=asked["stated_to"])
 
 
-def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]) -> Figure:
+def draw_convergence(
+    runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any], stated_to: float | None = None
+) -> Figure:
     """Draw both parts of the theorem beside each other.
 
     Args:
         runs: a table a seed, with the columns round and excess_risk, all of the same rounds.
         theorem: what ``girgis2021_convergence`` takes beside the rounds.
+        stated_to: largest number of rounds of which the theorem is drawn; None for that of the runs.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. The line is the mean over seeds, the band from the
@@ -141,20 +150,26 @@ def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]
     if any(not np.array_equal(table["round"], rounds) for table in runs):
         raise ValueError("runs must have the same rounds; train the seeds with one configuration")
     excess = np.stack([table["excess_risk"].to_numpy() for table in runs])
-    stated = girgis2021_convergence(rounds, **theorem)
+    told = rounds
+    if stated_to is not None and stated_to > rounds[-1]:
+        beyond = np.unique(np.geomspace(rounds[-1], stated_to, _BEYOND).round())[1:]
+        told = np.concatenate([rounds, beyond.astype(rounds.dtype)])
+    stated = girgis2021_convergence(told, **theorem)
     with style():
         figure = Figure(figsize=(2.6 * PANEL_WIDTH, PANEL_HEIGHT + 0.6), layout="constrained")
         left, right = figure.subplots(1, 2)
         panel = Panel(left, "a", log_x=True, log_y=True)
         risk, epsilon = np.asarray(stated.excess_risk), np.asarray(stated.epsilon)
-        shown = panel.keep("Theorem 3", rounds, risk, color=_BOUND)
+        shown = panel.keep("Theorem 3", told, risk, color=_BOUND)
         left.plot(
-            rounds[shown],
+            told[shown],
             risk[shown],
             color=_BOUND,
             linestyle="--",
             label="Theorem 3, bound",
         )
+        most = theorem["lipschitz"] * theorem["diameter"]
+        left.axhline(most, color=_MOST, linestyle=":", label="$L D$, which nothing exceeds")
         shown = panel.keep("mean of the runs", rounds, excess.mean(0), color=_RUNS)
         some, excess = rounds[shown], excess[:, shown]
         left.plot(some, excess.mean(0), color=_RUNS, label=f"mean of {len(runs)} runs, smallest to largest")
@@ -165,9 +180,9 @@ def draw_convergence(runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any]
             rf"(a) $d = {theorem['dimension']}$, $L = {theorem['lipschitz']:g}$, "
             rf"$D = {theorem['diameter']:g}$"
         )
-        panel = Panel(right, "b", log_x=True, log_y=False)
-        shown = panel.keep("Theorem 1", rounds, epsilon, color=_RUNS)
-        right.plot(rounds[shown], epsilon[shown], color=_RUNS, label="Theorem 1, privacy")
+        panel = Panel(right, "b", log_x=True, log_y=True)
+        shown = panel.keep("Theorem 1", told, epsilon, color=_RUNS)
+        right.plot(told[shown], epsilon[shown], color=_RUNS, label="Theorem 1, privacy")
         panel.finish()
         right.set_ylabel(r"central privacy $\epsilon$")
         right.set_title(

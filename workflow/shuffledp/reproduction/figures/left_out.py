@@ -25,6 +25,7 @@ _MARKS = {
 _AT_END = 0.985  # of an axis's length
 _SIZE = 9.0  # square points
 _COLOR = "#666666"
+_ENDS = 14.0  # square points, of the ring where a curve ends
 
 
 class Panel:
@@ -41,10 +42,13 @@ class Panel:
         self._axis, self._name, self._log = axis, name, (log_x, log_y)
         self._counts: Counter[str] = Counter()
         self._drawn = 0
+        self._ended = False
         self._seen: tuple[list[float], list[float]] = ([], [])
 
     def keep(self, curve: str, x: ArrayLike, y: ArrayLike, *, color: object) -> NDArray[np.bool_]:
         """Return which points of a curve can be drawn; mark the others at the ends of the axes, and warn.
+
+        A ring is drawn where a curve ends since what follows is infinite.
 
         Args:
             curve: its name, for the warning.
@@ -66,6 +70,12 @@ class Panel:
             where = f"panel {self._name}, {curve}" if self._name else curve
             _LOG.warning("%s: %d of %d points are not drawn: %s", where, found.total(), kept.size, said)
         self._counts += found
+        infinite = (reasons[0] == "infinite") | (reasons[1] == "infinite")
+        ends = np.flatnonzero(kept[:-1] & infinite[1:])
+        if ends.size:
+            self._ended = True
+            ring: dict[str, Any] = {"s": _ENDS, "facecolors": "white", "edgecolors": color, "zorder": 4}
+            self._axis.scatter(values[0][ends], values[1][ends], marker="o", linewidths=1.0, **ring)
         return kept
 
     def _mark(
@@ -111,11 +121,13 @@ class Panel:
             note = ", ".join(f"{_MARKS[reason][3]} {reason}" for reason in _MARKS if self._counts[reason])
             self._axis.text(
                 *(0.97, 0.06),
-                f"not drawn: {note}",
+                f"not drawn: {note}" + ("\n○ finite up to here" if self._ended else ""),
                 transform=self._axis.transAxes,
                 horizontalalignment="right",
                 fontsize=6,
                 color=_COLOR,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+                zorder=5,
             )
 
 

@@ -13,16 +13,28 @@ from shuffledp.records import tables
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.numbers import short
-from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, line, style
+from shuffledp.reproduction.figures.style import (
+    LEGEND_ROW,
+    NARROWEST,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    STRIP,
+    STRIP_COLOR,
+    legend_shape,
+    line,
+    plain_ticks,
+    style,
+)
 from shuffledp.reproduction.sections.axes import Axis, check_limit, points
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.sections.curves import Context
-from shuffledp.reproduction.sections.model import By, Points, Section, Words
+from shuffledp.reproduction.sections.model import LEFT_OUT, By, OneOf, Points, Section, Words
 from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.tables import QuantityCurve
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Of quantities that are drawn at random, as those of "runs" are.
@@ -59,10 +71,14 @@ class PanelSection(Section):
     """What varies along the x axis, and its points."""
     y: str
     """Words beside the y axis."""
+    y_scale: Annotated[str, OneOf(("log", "linear"))] = "log"
+    """Scale of the y axis; log if absent."""
     fixed: Annotated[dict[str, Given], By("variable", free=True)]
     """What else the quantities take, by name; for drawn ones the number of runs and the seed."""
     curves: Annotated[Words, Field(min_length=1)]
     """Names of quantities in the registry of shuffledp.reproduction.studies.quantities."""
+    ratio: Annotated[Words, Field(min_length=2, max_length=2)] = LEFT_OUT
+    """Two of the curves: the ratio of the first to the second is drawn under the panel."""
 
 
 class QuantitiesSection(Section):
@@ -108,11 +124,14 @@ Computed on the CPU in double precision; {% if simulated %}what is drawn has the
             here = [cls.kind, paper, name, "panels", label]
             axis = panel.x
             values = points(axis, axis.variable, axis.points, context, [*here, "x"])
+            if panel.ratio and not set(panel.ratio) <= set(panel.curves):
+                names = ", ".join(panel.ratio)
+                raise context.fault(f"ratio must name curves of the panel, got {names}", [*here, "ratio"])
             for index, quantity in enumerate(panel.curves):
                 fixed = _fixed(quantity, panel, values, context, here, index)
                 curves.append(QuantityCurve(paper, name, label, quantity, axis.variable, values, fixed))
-        names = dict.fromkeys(curve.quantity for curve in curves)
-        looks = {one: context.look(one, quantities.get(one).label) for one in names}
+        names_drawn = dict.fromkeys(curve.quantity for curve in curves)
+        looks = {one: context.look(one, quantities.get(one).label) for one in names_drawn}
         return cls(paper, name, settings, caption, looks, tuple(curves))
 
     @property
@@ -131,6 +150,8 @@ Computed on the CPU in double precision; {% if simulated %}what is drawn has the
                 "variable": panel.x.variable,
                 "axes": [panel.x.label, panel.y],
                 "title": panel.title,
+                "y_scale": panel.y_scale,
+                "ratio": panel.ratio,
                 "curves": [],
             }
             for name, panel in self.settings.panels.items()
@@ -207,6 +228,8 @@ def draw(asked: Mapping[str, Any]) -> Figure:
         axes={name: tuple(panel["axes"]) for name, panel in asked["panels"].items()},
         titles={name: panel["title"] for name, panel in asked["panels"].items()},
         styles=asked["styles"],
+        y_scales={name: panel["y_scale"] for name, panel in asked["panels"].items()},
+        ratios={name: panel["ratio"] for name, panel in asked["panels"].items() if panel["ratio"]},
     )
 
 
@@ -217,8 +240,10 @@ def draw_quantities(
     axes: Mapping[str, tuple[str, str]],
     titles: Mapping[str, str],
     styles: Mapping[str, Mapping[str, Any]],
+    y_scales: Mapping[str, str] | None = None,
+    ratios: Mapping[str, Sequence[str]] | None = None,
 ) -> Figure:
-    """Draw one panel for each entry of ``panels``, on logarithmic axes.
+    """Draw one panel for each entry of ``panels``, along a logarithmic axis.
 
     Args:
         panels: tables by panel and by quantity, with the columns of ``studies.quantities.evaluate``.
@@ -226,6 +251,9 @@ def draw_quantities(
         axes: by panel, the words under the x axis and beside the y axis.
         titles: by panel.
         styles: by quantity: color, line and label.
+        y_scales: by panel, "log" or "linear"; "log" for those that are not named.
+        ratios: by panel, two of its quantities: the ratio of the first to the second is drawn in a strip
+            under it; panels that are not named have none.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Estimates are points with bars of two standard
@@ -235,11 +263,19 @@ def draw_quantities(
     from matplotlib.figure import Figure
 
     with style():
-        width = max(PANEL_WIDTH * 1.3 * len(panels), NARROWEST)
-        figure = Figure(figsize=(width, PANEL_HEIGHT + 0.7), layout="constrained")
+        width, strip = max(PANEL_WIDTH * 1.3 * len(panels), NARROWEST), STRIP if ratios else 0.0
+        columns, rows = legend_shape({look["label"] for look in styles.values()}, width=width)
+        height = PANEL_HEIGHT + strip + 0.4 + LEGEND_ROW * rows
+        figure = Figure(figsize=(width, height), layout="constrained")
+        heights = [PANEL_HEIGHT, strip] if ratios else [PANEL_HEIGHT]
+        grid = figure.add_gridspec(len(heights), len(panels), height_ratios=heights)
+        drawn = []
         for index, (name, tables) in enumerate(panels.items()):
-            axis = figure.add_subplot(1, len(panels), index + 1)
-            panel = Panel(axis, name, log_x=True, log_y=True)
+            two = (ratios or {}).get(name)
+            axis = figure.add_subplot(grid[0, index] if two else grid[:, index])
+            drawn.append(axis)
+            log_y = (y_scales or {}).get(name, "log") == "log"
+            panel = Panel(axis, name, log_x=True, log_y=log_y)
             for quantity, table in tables.items():
                 look, x = styles[quantity], variables[name]
                 shown = table[panel.keep(quantity, table[x], table["value"], color=look["color"])]
@@ -250,12 +286,35 @@ def draw_quantities(
                 else:
                     axis.plot(shown[x], shown["value"], **line(look))
             panel.finish()
+            if log_y and axis.get_ylim()[1] < _PLAIN * axis.get_ylim()[0]:
+                plain_ticks(axis.yaxis)
             label = f"({name}) " if len(panels) > 1 else ""
             axis.set_title(label + titles[name])
-            axis.set_xlabel(axes[name][0])
             axis.set_ylabel(axes[name][1])
+            lowest = axis
+            if two:
+                lowest = figure.add_subplot(grid[1, index], sharex=axis)
+                _draw_ratio(lowest, name, tables, variables[name], two)
+                axis.tick_params(labelbottom=False)
+            lowest.set_xlabel(axes[name][0])
         entries: dict[str, Any] = {}
-        for axis in figure.axes:
+        for axis in drawn:
             entries |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
-        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)
+        figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
     return figure
+
+
+_PLAIN = 100.0  # values along y that span less are labelled with numbers
+
+
+def _draw_ratio(
+    axis: Axes, name: str, tables: Mapping[str, pd.DataFrame], variable: str, two: Sequence[str]
+) -> None:
+    first, second = (tables[quantity] for quantity in two)
+    x, over = first[variable], first["value"] / second["value"]
+    panel = Panel(axis, f"{name}, ratio", log_x=True, log_y=False)
+    shown = panel.keep(" over ".join(two), x, over, color=STRIP_COLOR)
+    axis.plot(x[shown], over[shown], color=STRIP_COLOR)
+    panel.finish()
+    axis.ticklabel_format(axis="y", useOffset=False)
+    axis.set_ylabel("ratio")

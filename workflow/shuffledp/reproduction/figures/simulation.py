@@ -66,7 +66,8 @@ class MonteCarlo(PaperFigure):
     about = "Figures of Monte Carlo estimates of the shuffled Gaussian"
     place = 5
     template = """\
-- Panels a and b: delta against epsilon, {{ epsilons }} values from {{ from }} to {{ to }}, for n = {{ clients }}; sigma = {{ sigma }}. Lines: exact, as two certified bounds. Points: Monte Carlo estimates from {{ points }} points each, with two standard errors to either side; seed {{ seed }}. Panel a: uniform on the cube [-L, L]^n, as in the paper, with L = {{ half_width }}. Panel b: drawn from M(X').
+- Panel a: delta against epsilon, {{ epsilons }} values from {{ from }} to {{ to }}, for n = {{ clients }}; sigma = {{ sigma }}. Lines: exact, as two certified bounds. Points: Monte Carlo estimates from {{ points }} points each, uniform on the cube [-L, L]^n, as in the paper, with L = {{ half_width }}; two standard errors to either side; seed {{ seed }}.
+- Panel b: as many points drawn from M(X'); the estimates over the exact delta.
 - Panel c: the standard error of the estimate for n = {{ largest }}, over the exact delta, by the way in which the points were drawn; ways that never met a point with a value are left out.
 """  # noqa: E501  # a line of the page is a line here
 
@@ -133,6 +134,7 @@ _ERRORS = {
 _FINE = 4  # points of a line for each estimate
 _WHISKERS = 2  # standard errors
 _EXACT = 0.7  # width of its lines
+_ROOM = 20.0  # times the largest value, for the legend above the curves
 _TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
 
 
@@ -142,7 +144,8 @@ def draw(asked: Mapping[str, Any]) -> Figure:
 
 
 def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
-    """Draw estimates by two samplings, and the relative standard errors for the most clients.
+    """Draw estimates from a cube beside the exact profile, those by the other sampling over it, and the
+    relative standard errors for the most clients.
 
     Args:
         tables: one for each number of clients, with the columns n, sigma, sampling, epsilon, estimate,
@@ -160,15 +163,17 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
     with style():
         figure = Figure(figsize=(3 * PANEL_WIDTH, PANEL_HEIGHT + 0.75), layout="constrained")
         axes = figure.subplots(1, 3)
-        axes[1].sharey(axes[0])
         looks = colormaps["viridis"](np.linspace(0, 0.9, len(tables)))
         for axis, name, (sampling, label) in zip(axes, "ab", _SHOWN.items(), strict=False):
-            panel = Panel(axis, name, log_x=False, log_y=True)
+            panel = Panel(axis, name, log_x=False, log_y=name == "a")
             for table, color in zip(tables, looks, strict=True):
-                _draw_profile(axis, panel, table[table.sampling == sampling], color)
+                rows = table[table.sampling == sampling]
+                (_draw_profile if name == "a" else _draw_over_exact)(axis, panel, rows, color)
             panel.finish()
             axis.set_title(f"({name}) points {label}")
         axes[0].set_ylabel(r"$\delta$")
+        axes[1].set_ylabel("estimate over exact")
+        axes[1].axhline(1, color="#444444", linewidth=_EXACT)
         most = max(tables, key=lambda table: table.n.iloc[0])
         _draw_errors(axes[2], most)
         for axis in axes:
@@ -178,7 +183,8 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
         figure.legend(
             [exact, *handles], ["exact", *labels], loc="outside lower center", ncols=min(len(tables) + 1, 8)
         )
-        axes[2].legend(loc="best", fontsize=6.5)
+        axes[2].set_ylim(top=_ROOM * axes[2].get_ylim()[1])
+        axes[2].legend(loc="upper left", fontsize=6.5)
     return figure
 
 
@@ -196,12 +202,23 @@ def _draw_profile(axis: Axes, panel: Panel, table: pd.DataFrame, color: np.ndarr
     for bound in _exact(table, eps):
         seen = bound > 0  # of what is not, the estimates at the same epsilons tell
         axis.plot(eps[seen], bound[seen], color=color, linewidth=_EXACT)
-    name = f"n = {table.n.iloc[0]:g}"
-    seen = table[panel.keep(name, table.epsilon, table.estimate, color=color)]
+    _draw_points(axis, panel, table, table.estimate, table.standard_error, color)
+
+
+def _draw_over_exact(axis: Axes, panel: Panel, table: pd.DataFrame, color: np.ndarray) -> None:
+    exact = _exact(table, table.epsilon.to_numpy())[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        _draw_points(axis, panel, table, table.estimate / exact, table.standard_error / exact, color)
+
+
+def _draw_points(
+    axis: Axes, panel: Panel, table: pd.DataFrame, value: pd.Series, error: pd.Series, color: np.ndarray
+) -> None:
+    shown = panel.keep(f"n = {table.n.iloc[0]:g}", table.epsilon, value, color=color)
     axis.errorbar(
-        seen.epsilon,
-        seen.estimate,
-        yerr=_WHISKERS * seen.standard_error,
+        table.epsilon[shown],
+        value[shown],
+        yerr=_WHISKERS * error[shown],
         fmt="o",
         markersize=2,
         elinewidth=0.8,

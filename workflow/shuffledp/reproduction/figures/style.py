@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,13 @@ from shuffledp.records import files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
 NARROWEST = 4.4  # inches, for the legend
 LEGEND_ROW = 0.15  # inches
+STRIP, STRIP_COLOR = 0.75, "#444444"  # inches, of a strip under a panel with one ratio
 
 # The line styles of the configuration, as matplotlib takes them.
 LINES = {
@@ -35,6 +37,7 @@ LINES = {
 # The markers of the configuration, as matplotlib takes them.
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 _MARKER_SIZE, _BETWEEN_MARKERS = 3.0, 0.12  # points, and of the diagonal of the axes
+_LETTERS = 6.4  # of a label, an inch of the width of two of them
 _BAND = 0.15  # opacity
 _BANDED = 3  # seeds from which on a deviation says something
 
@@ -93,6 +96,23 @@ def line(look: Mapping[str, Any]) -> dict[str, Any]:
             "markevery": _BETWEEN_MARKERS,
         }
     return drawn
+
+
+def legend_shape(labels: Collection[str], *, width: float) -> tuple[int, int]:
+    """Return in how many columns and rows a legend stands: two columns if every label fits into half of a
+    width, in inches."""
+    columns = 2 if max(map(len, labels)) <= _LETTERS * width else 1
+    return columns, -(-len(labels) // columns)
+
+
+def plain_ticks(axis: XAxis | YAxis) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 times powers of ten: of few decades those alone would be one
+    label or two."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def draw_over_seeds(

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from shuffledp.accountants import Accountant
-from shuffledp.records import files
+from shuffledp.records import files, tables
 from shuffledp.reproduction.figures.numbers import power_of_ten, short
+from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.trainings import recorded
+from shuffledp.reproduction.trainings.accounting import rounds_of_one
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd.schedule import SAMPLING
 from shuffledp.variables import VARIABLES
@@ -110,6 +112,29 @@ def trained(experiment: Experiment) -> str:
     return ", ".join([*words, f"learning rate {rates(experiment)}"])
 
 
+def dummies(experiment: Experiment, results: str) -> str:
+    """Return in words how many dummy updates a run of the protocol makes, and how many the trainings made;
+    "" of a protocol that makes none."""
+    name = f"{experiment.protocol}-dummies"
+    if name not in quantities.names():
+        return ""
+    entry, length = quantities.get(name), rounds_of_one(experiment)
+    everyone = 1.0 if experiment.participation is None else experiment.participation
+    setting = {"n": experiment.n, "slots": experiment.slots, "participation": everyone}
+    expected = entry.compute(**{key: setting[key] for key in entry.variables})["value"]
+    words = (
+        f"{expected:,.0f} of the {length:,} updates of a window ({expected / length:.1%}) expected as dummies"
+    )
+    counts = [
+        int(tables.read_table(path)["dummies"].iloc[-1])
+        for path in recorded.runs(experiment, results)
+        if Path(path).exists()
+    ]
+    if not counts:
+        return words
+    return f"{words}, {sum(counts) / len(counts) / experiment.rounds:.1%} made"
+
+
 def run(experiment: Experiment, results: str) -> dict[str, Any]:
     """Return what a line about an experiment names: what was trained, how long, on what, and where."""
     return {
@@ -119,6 +144,7 @@ def run(experiment: Experiment, results: str) -> dict[str, Any]:
         "seeds": experiment.seeds,
         "data": trained_on(experiment),
         "device": devices(recorded.runs(experiment, results)),
+        "dummies": dummies(experiment, results),
     }
 
 

@@ -50,7 +50,7 @@ def _l1_shown(tables: Tables) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def _accounting(*names: str) -> dict[str, CurveKey]:
-    return {name: CurveKey(_PAPER, "accounting", "a", name) for name in names}
+    return {name: CurveKey(_PAPER, "accounting", "c", name) for name in names}
 
 
 @claim(

@@ -124,9 +124,8 @@ class Context:
         private = {entry.name: entry for entry in self.experiments if accounting(entry)}
         if name not in private:
             raise self.fault(
-                f"experiment must be one with a local randomiser, a delta and a protocol that is accounted "
-                f"for by "
-                f"rounds ({', '.join(private)}), got {name!r}",
+                f"experiment must be one with a local randomiser and a delta whose privacy is accounted for "
+                f"({', '.join(private)}), got {name!r}",
                 at,
             )
         return private[name]

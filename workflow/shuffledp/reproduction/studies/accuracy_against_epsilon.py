@@ -13,7 +13,12 @@ from shuffledp.reproduction.studies.over_seeds import accuracies
 
 
 def privacy_utility(
-    histories: Sequence[pd.DataFrame], *, names: Sequence[str], delta: float, **setting: float
+    histories: Sequence[pd.DataFrame],
+    *,
+    names: Sequence[str],
+    delta: float,
+    rounds_of_one: int = 1,
+    **setting: float,
 ) -> dict[str, FloatArray]:
     """Join the accuracies of several seeds with epsilon by several accountants.
 
@@ -21,6 +26,8 @@ def privacy_utility(
         histories: one table a seed with the columns epoch, round and test_accuracy, all of the same epochs.
         names: accountants.
         delta: target.
+        rounds_of_one: how many rounds of training an accountant counts as one, as those of a window; one that
+            is not over counts whole.
         setting: the variables of their systems, such as n, k and eps0 of the subsampled shuffle; each
             accountant takes those of its own.
 
@@ -33,13 +40,14 @@ def privacy_utility(
         ValueError: there is no history, the histories differ in their epochs, or an argument is out of range.
     """
     rounds, mean, deviation = accuracies(histories)
+    counted = np.ceil(rounds / rounds_of_one)
     return {
         "epoch": histories[0]["epoch"].to_numpy(dtype=np.float64),
         "round": rounds,
         "seeds": np.full(rounds.shape, float(len(histories))),
         "accuracy": mean,
         "deviation": deviation,
-        **{name: _epsilon(name, rounds, delta, setting) for name in names},
+        **{name: _epsilon(name, counted, delta, setting) for name in names},
     }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from shuffledp import checks, convergence, protocols
 from shuffledp.checkin import balle2020
+from shuffledp.checks import FloatArray
 
 Kind = Literal["exact", "upper", "estimate"]
 
@@ -179,6 +180,31 @@ def _load_norm(*, n: int, slots: int, delta: float) -> Point:
     return {"value": balle2020.load_norm(n=n, slots=slots, delta=delta)}
 
 
+def _drawn_norms(*, n: int, slots: int, runs: int, seed: int) -> FloatArray:
+    """Return the l_2 norm of the loads in so many runs."""
+    drawn = _window("averaged-window", n=n, seed=int(seed), slots=slots)
+    return np.array([float(np.linalg.norm(drawn.loads(run))) for run in range(runs)])
+
+
+@register(
+    "load-norm-quantile",
+    label="drawn, quantile at 1 - delta, two standard errors",
+    theorem="the protocol, drawn",
+    kind="estimate",
+    variables=("n", "slots", "delta", "runs", "seed"),
+)
+def _load_norm_quantile(*, n: int, slots: int, delta: float, runs: int, seed: int) -> Point:
+    """The norm that a share delta of so many runs exceeds, which is what Lemma A.6 bounds. The standard error
+    is that of how many runs lie below it, in norms."""
+    count = checks.count("runs", runs, at_least=2)
+    beyond = checks.probability("delta", delta)
+    norms = np.sort(_drawn_norms(n=n, slots=slots, runs=count, seed=seed))
+    place, spread = count * (1 - beyond), math.sqrt(count * beyond * (1 - beyond))
+    places = np.clip(np.ceil([place, place - spread, place + spread]).astype(int) - 1, 0, count - 1)
+    value, low, high = norms[places].tolist()
+    return {"value": value, "error": (high - low) / 2}
+
+
 @register(
     "load-norm-drawn",
     label="largest drawn",
@@ -188,9 +214,7 @@ def _load_norm(*, n: int, slots: int, delta: float) -> Point:
 )
 def _drawn_load_norm(*, n: int, slots: int, delta: float, runs: int, seed: int) -> Point:
     """Return the largest l_2 norm of the loads in so many runs, and the share beyond Lemma A.6's bound."""
-    count = checks.count("runs", runs)
-    drawn = _window("averaged-window", n=n, seed=int(seed), slots=slots)
-    norms = np.array([float(np.linalg.norm(drawn.loads(run))) for run in range(count)])
+    norms = _drawn_norms(n=n, slots=slots, runs=checks.count("runs", runs), seed=seed)
     beyond = norms > balle2020.load_norm(n=n, slots=slots, delta=delta)
     return {"value": float(norms.max()), "beyond": float(beyond.mean())}
 

@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from shuffledp import protocols
 from shuffledp.profiles import named_randomizers
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.models import networks
-from shuffledp.training.sgd.schedule import NO_RANDOMIZER, SAMPLING
+from shuffledp.training.sgd import schedule
+from shuffledp.training.sgd.schedule import NO_RANDOMIZER
+
+# By protocol: who takes part, in the variables of its systems.
+_WHO: dict[str, Callable[[Experiment], dict[str, Any]]] = {
+    protocols.FixedSize.name: lambda one: {"n": one.n, "k": one.k},
+    protocols.ShuffledCheckIn.name: lambda one: {"n": one.n, "rate": one.rate},
+    protocols.FixedWindow.name: lambda one: {
+        "slots": one.slots,
+        "participation": 1.0 if one.participation is None else one.participation,
+    },
+    protocols.SlidingWindow.name: lambda one: {"slots": one.slots},
+    protocols.AveragedWindow.name: lambda one: {"n": one.n, "slots": one.slots},
+}
 
 
 def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the systems that account for an experiment's privacy (protocol and mechanism), and for each
     its variables with delta; none if there is no delta, or no system whose rounds are those of the training.
 
-    sigma is over the largest distance of two clipped gradients, 2 C.
+    sigma is over the largest distance of two clipped gradients, 2 C. What a system counts as a round is
+    one run of the protocol (``rounds_of_one``).
     """
     checked_in = experiment.protocol == protocols.ShuffledCheckIn.name
-    if (
-        experiment.delta is None
-        or experiment.randomizer == NO_RANDOMIZER
-        or not (checked_in or experiment.protocol == SAMPLING)
-    ):
+    windows = issubclass(protocols.PROTOCOLS[experiment.protocol], protocols.Window)
+    if experiment.delta is None or experiment.randomizer == NO_RANDOMIZER:
         return {}
-    who = (
-        {"n": experiment.n, "rate": experiment.rate} if checked_in else {"n": experiment.n, "k": experiment.k}
-    )
+    who = _WHO[experiment.protocol](experiment)
     if experiment.randomizer != "gaussian":
         pure = {**who, "eps0": experiment.eps0, "delta": experiment.delta}
-        return {
-            (experiment.protocol, "ldp"): pure,
-            (experiment.protocol, "share"): {**pure, "share": _share(experiment)},
-        }
+        systems = {(experiment.protocol, "ldp"): pure}
+        if not windows:
+            systems[experiment.protocol, "share"] = {**pure, "share": _share(experiment)}
+        return systems
     if not checked_in:
         return {}
     assert experiment.noise is not None  # as of every gaussian randomiser
@@ -48,6 +58,12 @@ def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
         },
         (experiment.protocol, "gaussian"): noisy,
     }
+
+
+def rounds_of_one(experiment: Experiment) -> int:
+    """Return how many rounds of training a system counts as one: those of a run of a protocol of windows,
+    else a single one."""
+    return schedule.protocol_of(experiment, seed=0).length
 
 
 def _share(experiment: Experiment) -> float | None:
