@@ -177,7 +177,7 @@ SCALED = [
     ("L1b", {"liew2022-upper": 1 / 11.5}, "not reproduced"),
     ("L1c", {"liew2022-baseline": 3 / 1120}, "reproduced"),
     ("L1c", {"liew2022-baseline": 0.5}, "not reproduced"),
-    ("L5", {"a": 0.3, "d": 0.2, "b": 1.5}, "reproduced"),
+    ("L5", {"a": 1.5, "c": 0.3, "d": 0.2}, "reproduced"),
     ("L5", {"a": 2}, "not reproduced"),
     ("L6", {"liew2022-baseline": 2}, "reproduced"),
     ("L6", {"liew2022-baseline": 1.5}, "not reproduced"),
