@@ -10,7 +10,7 @@ from scipy import optimize, special
 
 from shuffledp import accountants
 from shuffledp.accountants import Plan, PlanError
-from shuffledp.accountants.plan import _log_group_factor
+from shuffledp.accountants.plans.plan import _log_group_factor
 
 TINY = {"n": 1, "k": 1}
 SHUFFLE = {"n": 2000, "k": 100, "eps0": 1.0}

@@ -7,11 +7,11 @@ Each protocol has a folder. Beside the folders stand what accountants of several
 asks them: for a bracket, backwards, along a variable, for a plan.
 """
 
-from shuffledp.accountants import approximate, blankets, named, plan, systems
+from shuffledp.accountants import approximate, blankets, named, plans, systems
 from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds
 from shuffledp.accountants.check_in import distributed, shuffled, shuffled_gaussian, windows
 from shuffledp.accountants.named import bracket, epsilon
-from shuffledp.accountants.plan import Phase, Plan, PlanError, Spent
+from shuffledp.accountants.plans import Phase, Plan, PlanError, Spent
 from shuffledp.accountants.registry import (
     Accountant,
     Bracket,
@@ -64,7 +64,7 @@ __all__ = [
     "most_rounds",
     "named",
     "names",
-    "plan",
+    "plans",
     "randomized_response",
     "register",
     "shuffled",

@@ -193,9 +193,7 @@ class _Rounded:
         for coarser in range(_COARSER):
             composition = Composition([(self._lattice(finest * 4**coarser), count)], bound=bound)
             try:
-                epsilon = composition.epsilon(delta)
-                stated = 0 < epsilon < np.inf
-                error = composition.delta_with_errors(epsilon)[1].total if stated else 0.0
+                epsilon, error = composition.epsilon_with_error(delta)
             except LatticeTooFineError:
                 continue
             found = epsilon, error / delta

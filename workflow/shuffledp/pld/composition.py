@@ -440,6 +440,12 @@ class Composition:
             root = float(optimize.brentq(excess, low, high, xtol=1e-13 * high, rtol=1e-12))
         return self._settle(root, delta)
 
+    def epsilon_with_error(self, delta: float) -> tuple[float, float]:
+        """Return ``epsilon`` at delta, and the error budget of delta there, 0 where epsilon is 0 or inf."""
+        epsilon = self.epsilon(delta)
+        stated = 0 < epsilon < math.inf
+        return epsilon, self.delta_with_errors(epsilon)[1].total if stated else 0.0
+
     def _settle(self, root: float, delta: float) -> float:
         """Move a root of delta to the safe side of its own uncertainty."""
         # a root next to 0 is known to the digits of the losses; at the largest of them nothing is left

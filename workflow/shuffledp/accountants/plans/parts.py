@@ -1,0 +1,120 @@
+"""What a plan consists of: rounds of a system, releases of known privacy, and Gaussian noise, in phases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shuffledp.accountants import registry, systems
+from shuffledp.accountants.plans import pairs
+
+Side = Literal["upper", "lower"]
+
+
+class PlanError(ValueError):
+    """What is wrong with a plan.
+
+    Attributes:
+        place: keys and positions that lead to it, from the top.
+    """
+
+    def __init__(self, message: str, place: Sequence[str | int] = ()) -> None:
+        super().__init__(message)
+        self.place = tuple(place)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of a system.
+
+    Attributes:
+        entry: the accountant of the upper bound.
+        setting: its variables and their values.
+        below: the setting of lower bounds; None where none is composed.
+        drawn: probability that a client is drawn for a round, where everybody may see who is.
+    """
+
+    entry: registry.Accountant
+    setting: tuple[tuple[str, Any], ...]
+    below: tuple[tuple[str, Any], ...] | None
+    drawn: float = 1.0
+
+    @property
+    def neighbours(self) -> systems.Neighbours | None:
+        """How the data sets differ that the accountant speaks of."""
+        return self.entry.system.neighbours
+
+    @property
+    def pure(self) -> float:
+        """The pure DP of one round, inf if there is none."""
+        return self.entry.system.pure(dict(self.setting))
+
+    def alone(self, count: int, delta: float, side: Side) -> float:
+        """Return epsilon of these rounds and no others."""
+        if side == "upper":
+            return float(self.entry.epsilon(**dict(self.setting), rounds=count, delta=delta))
+        if self.below is None:
+            return 0.0
+        answers, _ = registry.attempts(self._lower(), **dict(self.below), rounds=count, delta=delta)
+        return max((float(columns["epsilon"]) for _, columns in answers), default=0.0)
+
+    def losses(self, side: Side, choice: int, nats: float) -> pairs.Pairs | None:
+        """Return the pairs of one round; of a lower bound those of one of its accountants, by number."""
+        if side == "upper":
+            found = pairs.pairs(self.entry, dict(self.setting), nats=nats)
+            if found is None or self.drawn == 1:
+                return found
+            return [pairs.with_chance(pair, self.drawn) for pair in found]
+        entries = [entry for entry in self._lower() if pairs.known(entry)]
+        if self.below is None or not entries:
+            return None
+        return pairs.pairs(entries[choice % len(entries)], dict(self.below), nats=nats)
+
+    def _lower(self) -> list[registry.Accountant]:
+        of = {"protocol": self.entry.protocol, "mechanism": self.entry.mechanism}
+        listed = map(registry.get, registry.names("lower", **of))
+        return [entry for entry in listed if entry.scope == "epsilon"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of which (epsilon, delta) is known, taken at its worst."""
+
+    epsilon: float
+    delta: float
+    neighbours: systems.Neighbours | None
+
+    @property
+    def pure(self) -> float:
+        """Its pure DP, inf if there is none."""
+        return self.epsilon if self.delta == 0 else math.inf
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A release with Gaussian noise, of which a record moves the value by mu standard deviations."""
+
+    mu: float
+    neighbours: systems.Neighbours | None
+    pure: float = math.inf
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One entry of a plan.
+
+    Attributes:
+        name: its name.
+        what: what is run, in words.
+        rounds: how often.
+        part: what one round is.
+        clients: how many there are, None where that is not told.
+    """
+
+    name: str
+    what: str
+    rounds: int
+    part: Rounds | Release | Noise
+    clients: int | None = None

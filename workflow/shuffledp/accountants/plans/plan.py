@@ -1,0 +1,225 @@
+"""A plan: what its phases cost together, and what is left of its budget."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shuffledp import checks, numerics
+from shuffledp.accountants import systems
+from shuffledp.accountants.inversion import height_above, neighbours
+from shuffledp.accountants.plans import reading
+from shuffledp.accountants.plans.composing import ROUNDING, composed
+from shuffledp.accountants.plans.parts import Noise, Phase, PlanError, Release, Rounds, Side
+from shuffledp.checks import FloatArray
+from shuffledp.variables import VARIABLES, check_limit
+
+_SETTLED, _MOST_STEPS = 1e-9, 100  # when epsilon of a group has settled: relative steps, and how many
+_POINTS = 8  # of a curve, a phase
+_MOST_ROUNDS = round(VARIABLES["rounds"].most)
+_OF_PLAN = ("delta", "budget", "group", "phases")
+_GROUPS = "a group of g: g epsilon at delta (e^(g epsilon) - 1)/(e^epsilon - 1)"
+_ARRIVING = (
+    "at least so many of k reports arrive, whoever drops out: a shuffle of these, and k/n known to be drawn"
+)
+_REPORTS = "several reports of a client in a round: eps0 times reports (basic grouping)"
+
+
+class Spent(NamedTuple):
+    """What has been spent after a phase.
+
+    Attributes:
+        phase: its name.
+        what: it in words.
+        rounds: its rounds.
+        lower: no valid accountant can report less for all phases so far; 0 where nothing is known.
+        upper: certified.
+        left: of the budget, what ``upper`` leaves; None without one.
+    """
+
+    phase: str
+    what: str
+    rounds: int
+    lower: float
+    upper: float
+    left: float | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Phases that follow each other, and what they cost together.
+
+    The losses of all rounds are added up on one lattice, with one error budget that is part of the bound;
+    rounds of one setting alone are answered by their accountant. Neighbours must be the same in all phases.
+
+    Attributes:
+        phases: in their order.
+        delta: target for all phases together, in [0, 1); 0 asks for pure DP.
+        budget: the epsilon that may be spent, None for none.
+        group: records that may differ at once; a user who holds several records is such a group.
+    """
+
+    phases: tuple[Phase, ...]
+    delta: float
+    budget: float | None = None
+    group: int = 1
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any]) -> Plan:
+        """Return the plan that keys and values describe; see ``docs/plans.md``.
+
+        Raises:
+            PlanError: a key or value is none, or the phases do not go together.
+        """
+        reading.check_keys(raw, _OF_PLAN, (), "a plan")
+        if "delta" not in raw:
+            raise PlanError("delta is missing: a plan has one for all phases together")
+        entries = raw.get("phases")
+        if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+            raise PlanError(f"phases must be a list of at least one phase, got {entries!r}", ("phases",))
+        delta = reading.at(("delta",), lambda: systems.checked("delta", raw["delta"]))
+        budget = raw.get("budget")
+        if budget is not None:
+            budget = reading.at(("budget",), lambda: checks.positive("budget", budget))
+        group = reading.at(("group",), lambda: checks.count("group", raw.get("group", 1)))
+        reading.at(("group",), lambda: check_limit("n", group))
+        phases = tuple(reading.phase(entry, place) for place, entry in enumerate(entries))
+        reading.check_together(phases)
+        return cls(phases, delta, budget, group)
+
+    @property
+    def neighbours(self) -> systems.Neighbours | None:
+        """How the data sets differ that all phases speak of; None if no phase says."""
+        return next((phase.part.neighbours for phase in self.phases if phase.part.neighbours), None)
+
+    @property
+    def clients(self) -> int | None:
+        """The fewest clients of all phases; None if no phase says."""
+        return min((phase.clients for phase in self.phases if phase.clients is not None), default=None)
+
+    @property
+    def bounds(self) -> list[str]:
+        """The bounds behind the fields ``group`` and ``reports``, in words, where they are used."""
+        used = [_GROUPS] if self.group > 1 else []
+        used += [_ARRIVING] if any("arriving" in phase.what for phase in self.phases) else []
+        return used + ([_REPORTS] if any("reports" in phase.what for phase in self.phases) else [])
+
+    def epsilon(self, rounds: Sequence[int], *, side: Side = "upper") -> float:
+        """Return epsilon of so many rounds of the phases.
+
+        Args:
+            rounds: a whole number >= 0 for each phase.
+            side: "upper": certified; "lower": no valid accountant can report less. Of phases for which no
+                lower bound can be composed it counts nothing, and of a group one record alone.
+
+        Raises:
+            ValueError: there are more or fewer numbers than phases, or one is out of range.
+        """
+        checks.choice("side", side, ("upper", "lower"))
+        if len(rounds) != len(self.phases):
+            raise ValueError(
+                f"rounds must hold a number for each of {len(self.phases)} phases, got {len(rounds)}"
+            )
+        counts: dict[Rounds | Release | Noise, int] = {}
+        for phase, value in zip(self.phases, rounds, strict=True):
+            count = checks.count("rounds", value, at_least=0)
+            if count:
+                counts[phase.part] = counts.get(phase.part, 0) + count
+        if side == "lower":
+            return composed(counts, self.delta, "lower")
+        if self.group == 1:
+            return composed(counts, self.delta, "upper")
+        return self._of_group(counts)
+
+    def _of_group(self, counts: Mapping[Any, int]) -> float:
+        """Epsilon of a group: rises from the epsilon of one record until what is left of delta is enough."""
+        if self.delta == 0:
+            return self.group * composed(counts, 0.0, "upper")
+        epsilon = 0.0
+        for _ in range(_MOST_STEPS):
+            log_factor = _log_group_factor(self.group, epsilon)
+            rest = math.exp(math.log(self.delta) - log_factor) * (1 - ROUNDING * (1 + abs(log_factor)))
+            if rest < numerics.SMALLEST_DELTA:
+                break
+            found = composed(counts, rest, "upper")
+            if found <= epsilon:
+                return self.group * epsilon * (1 + ROUNDING)
+            epsilon = found * (1 + _SETTLED)
+        return self.group * composed(counts, 0.0, "upper")
+
+    def spent(self) -> list[Spent]:
+        """Return what has been spent after each phase.
+
+        Raises:
+            ValueError: the budget is spent before the last phase ends.
+        """
+        rows = []
+        for place, phase in enumerate(self.phases):
+            rounds = [one.rounds if at <= place else 0 for at, one in enumerate(self.phases)]
+            upper = self.epsilon(rounds)
+            left = None if self.budget is None else self.budget - upper
+            if left is not None and left < 0:
+                raise PlanError(
+                    f"the budget epsilon = {self.budget:g} is spent already: phase {place + 1}, "
+                    f"{phase.name!r}, brings epsilon to {upper:.7g}; raise budget, or take fewer rounds",
+                    ("phases", place),
+                )
+            lower = min(self.epsilon(rounds, side="lower"), upper)
+            rows.append(Spent(phase.name, phase.what, phase.rounds, lower, upper, left))
+        return rows
+
+    def further_rounds(self) -> int | None:
+        """Return how many more rounds of the last phase stay within the budget; None for any number.
+
+        The answer was evaluated and stays within the budget; one round more was evaluated and does not.
+
+        Raises:
+            ValueError: there is no budget, or it is spent already.
+        """
+        budget = self.budget
+        if budget is None:
+            raise ValueError("budget must be given to find the rounds that are left, got None")
+        done = [phase.rounds for phase in self.phases]
+
+        @functools.cache
+        def height(further: int) -> float:
+            return height_above(self.epsilon([*done[:-1], done[-1] + further]), budget)
+
+        if height(0) > 0:
+            raise PlanError(f"the budget epsilon = {budget:g} is spent already; raise budget")
+        further = 1
+        while height(further) <= 0:
+            further *= 4
+            if further + done[-1] > _MOST_ROUNDS:
+                return None
+        return neighbours(height, further // 4, further)[0]
+
+    def curve(self) -> dict[str, FloatArray]:
+        """Return epsilon along the rounds of all phases.
+
+        Returns:
+            Columns of one length: "rounds" so far, "phase" (from 1), "epsilon_lower" and "epsilon_upper".
+        """
+        rows, before = [(0.0, 1.0, 0.0, 0.0)], [0] * len(self.phases)
+        for place, phase in enumerate(self.phases):
+            points = np.unique(np.ceil(phase.rounds * np.arange(1, _POINTS + 1) / _POINTS).astype(int))
+            for point in points.tolist():
+                rounds = [*before[:place], point, *before[place + 1 :]]
+                upper = self.epsilon(rounds)
+                lower = min(self.epsilon(rounds, side="lower"), upper)
+                rows.append((float(sum(rounds)), place + 1.0, lower, upper))
+            before[place] = phase.rounds
+        names = ("rounds", "phase", "epsilon_lower", "epsilon_upper")
+        return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def _log_group_factor(group: int, epsilon: float) -> float:
+    """log((e^(g eps) - 1)/(e^eps - 1)), which is log g at 0."""
+    if epsilon == 0:
+        return math.log(group)
+    return (group - 1) * epsilon + math.log(-math.expm1(-group * epsilon) / -math.expm1(-epsilon))

@@ -1,0 +1,213 @@
+"""The phases of a plan, read from keys and values; see ``docs/plans.md``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shuffledp import checks
+from shuffledp.accountants import named, registry, systems
+from shuffledp.accountants.plans import pairs
+from shuffledp.accountants.plans.parts import Noise, Phase, PlanError, Release, Rounds
+from shuffledp.variables import VARIABLES, check_limit
+
+_LARGEST_RELEASE = 300.0  # beyond, e^eps and its inverse are not both numbers of double precision
+_OF_PHASE = ("name", "rounds", "protocol", "mechanism", "accountant", "randomizer", "reports", "arriving")
+_OF_EXTRA = ("name", "rounds", "neighbours")
+
+
+def at(place: Sequence[str | int], check: Callable[[], Any]) -> Any:
+    """Return what a check does; where it refuses, say at which place of the plan."""
+    try:
+        return check()
+    except PlanError:
+        raise
+    except ValueError as error:
+        raise PlanError(str(error), place) from error
+
+
+def _mapping(raw: object, place: Sequence[str | int], of: str) -> Mapping[str, Any]:
+    if not isinstance(raw, Mapping):
+        raise PlanError(f"{of} must hold keys and values, got {raw!r}", place)
+    return raw
+
+
+def check_keys(raw: object, known: Sequence[str], place: Sequence[str | int], of: str) -> None:
+    """Refuse keys that a mapping may not have, and what is no mapping."""
+    raw = _mapping(raw, place, of)
+    for key in raw:
+        if key not in known:
+            close = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise PlanError(f"unknown key {key!r} of {of}: {hint}known are {', '.join(known)}", (*place, key))
+
+
+def phase(entry: object, number: int) -> Phase:
+    """Return a phase of a plan.
+
+    Args:
+        entry: its keys and values.
+        number: its place in the plan, counted from 0.
+
+    Raises:
+        PlanError: a key or value is none of a phase.
+    """
+    place = ("phases", number)
+    of = f"phase {number + 1}"
+    raw = _mapping(entry, place, of)
+    extra = {"release", "noise"} & set(raw)
+    if len(extra) == 2:
+        raise PlanError(f"{of} must be one of a release and noise, got both; write two phases", place)
+    known = (*_OF_EXTRA, *extra) if extra else (*_OF_PHASE, *VARIABLES, "release", "noise")
+    check_keys(raw, [key for key in known if extra or key not in ("delta", "epsilon")], place, of)
+    name = str(raw.get("name", of))
+    if "rounds" not in raw and not extra:
+        raise PlanError(f"rounds is missing in {of}", place)
+    rounds = at((*place, "rounds"), lambda: checks.count("rounds", raw.get("rounds", 1)))
+    at((*place, "rounds"), lambda: check_limit("rounds", rounds))
+    if not extra:
+        part, words = _rounds_of(raw, place, of)
+        return Phase(name, words, rounds, part, int(raw["n"]) if "n" in raw else None)
+    related = raw.get("neighbours")
+    if related is not None:
+        choices = tuple(str(one) for one in systems.Neighbours)
+        related = at((*place, "neighbours"), lambda: checks.choice("neighbours", related, choices))
+        related = systems.Neighbours(related)
+    (kind,) = extra
+    inner = raw[kind]
+    needs = ("epsilon", "delta") if kind == "release" else ("sigma", "sensitivity")
+    check_keys(inner, needs, (*place, kind), f"the {kind} of {of}")
+    for key in needs:
+        if key not in inner:
+            raise PlanError(f"{key} is missing in the {kind} of {of}", (*place, kind))
+    if kind == "release":
+        epsilon = at((*place, kind, "epsilon"), lambda: systems.checked("epsilon", inner["epsilon"]))
+        delta = at((*place, kind, "delta"), lambda: systems.checked("delta", inner["delta"]))
+        if epsilon > _LARGEST_RELEASE:
+            raise PlanError(
+                f"epsilon must be at most {_LARGEST_RELEASE:g} in a release, got {epsilon!r}",
+                (*place, kind, "epsilon"),
+            )
+        return Phase(
+            name,
+            f"release with epsilon={epsilon:g}, delta={delta:g}",
+            rounds,
+            Release(epsilon, delta, related),
+        )
+    sigma = at((*place, kind, "sigma"), lambda: checks.positive("sigma", inner["sigma"]))
+    reach = at((*place, kind, "sensitivity"), lambda: checks.positive("sensitivity", inner["sensitivity"]))
+    at((*place, kind), lambda: check_limit("sigma", sigma / reach))
+    what = f"Gaussian noise with sigma={sigma:g}, sensitivity={reach:g}"
+    return Phase(name, what, rounds, Noise(reach / sigma, related))
+
+
+def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> tuple[Rounds, str]:
+    """Return what a round of a phase is, and in words."""
+    setting = {key: value for key, value in raw.items() if key not in _OF_PHASE}
+    reports = at((*place, "reports"), lambda: checks.count("reports", raw.get("reports", 1)))
+    words = ", ".join(f"{key}={value:g}" for key, value in setting.items() if isinstance(value, int | float))
+    randomizer = raw.get("randomizer")
+    if randomizer is not None:
+        for key in ("protocol", "mechanism", "accountant"):
+            if key in raw:
+                raise PlanError(f"{key} has no meaning with randomizer in {of}; leave it out", (*place, key))
+        entry, own = at(place, lambda: named.known(randomizer, setting))
+        words, below = f"{randomizer}, {words}", None
+    else:
+        entry = at(place, lambda: _entry(raw, setting))
+        own = at(place, lambda: entry.system.checked(setting, of))
+        below = tuple(own.items())
+        words = f"{entry.protocol} of {entry.mechanism}, {words}"
+    drawn = 1.0
+    if "arriving" in raw:
+        here = (*place, "arriving")
+        if (entry.protocol, entry.mechanism) != systems.MAIN or "accountant" in raw or randomizer is not None:
+            raise PlanError(
+                f"arriving has no meaning in {of}: it is for k of n clients and eps0 alone; leave it out",
+                here,
+            )
+        arriving = at(here, lambda: checks.count("arriving", raw["arriving"]))
+        if arriving > own["k"]:
+            raise PlanError(f"arriving must be at most k = {own['k']} in {of}, got {arriving}", here)
+        drawn, below = own["k"] / own["n"], None
+        entry, own = registry.get("shuffle-clones"), {"n": arriving, "eps0": own["eps0"]}
+        words += f", arriving={arriving}"
+    if entry.kind != "upper":
+        raise PlanError(
+            f"accountant must be an upper bound in {of}, got {entry.name!r} ({entry.kind})",
+            (*place, "accountant"),
+        )
+    if reports > 1:
+        if randomizer is not None or entry.mechanism != "ldp":
+            raise PlanError(
+                f"reports must be 1 in {of}, got {reports}: several reports of one client are accounted for "
+                "where mechanism is ldp alone, as one report with eps0 times reports",
+                (*place, "reports"),
+            )
+        own = {**own, "eps0": own["eps0"] * reports}
+        at((*place, "reports"), lambda: check_limit("eps0", own["eps0"]))
+        words += f", reports={reports}"
+    return Rounds(entry, tuple(own.items()), below, drawn), words
+
+
+def _entry(raw: Mapping[str, Any], setting: Mapping[str, Any]) -> registry.Accountant:
+    """Return the accountant of a phase: the one named, or that of the system that the keys set."""
+    name = raw.get("accountant")
+    if name is not None:
+        entry = registry.get(name)
+        for key, own in (("protocol", entry.protocol), ("mechanism", entry.mechanism)):
+            if raw.get(key, own) != own:
+                raise ValueError(f"{key} must be {own} for accountant {name!r}, got {raw[key]!r}")
+        return entry
+    if "protocol" in raw or "mechanism" in raw:
+        protocol = raw.get("protocol", systems.MAIN[0])
+        having = systems.mechanisms(protocol)
+        mechanism = having[0] if len(having) == 1 else systems.MAIN[1]
+        return registry.get(systems.get(protocol, raw.get("mechanism", mechanism)).default)
+    meant = [system for system in systems.systems() if set(system.variables) == set(setting)]
+    if len(meant) > 1:
+        either = " or ".join(f"{system.protocol} with {system.mechanism}" for system in meant)
+        raise ValueError(f"protocol must be given, since {', '.join(setting)} set {either}")
+    if not meant:
+        close = systems.get(*systems.MAIN)
+        raise ValueError(
+            f"{', '.join(setting) or 'nothing'} set no system; the main one, {close}, is set by "
+            f"{', '.join(close.variables)}"
+        )
+    return registry.get(meant[0].default)
+
+
+def _related(phases: Sequence[Phase]) -> Iterator[tuple[int, Phase]]:
+    return ((place, phase) for place, phase in enumerate(phases) if phase.part.neighbours is not None)
+
+
+def check_together(phases: Sequence[Phase]) -> None:
+    """Refuse phases with different neighbours, and phases that compose with none."""
+    related = list(_related(phases))
+    for place, phase in related[1:]:
+        first = related[0][1]
+        if phase.part.neighbours != first.part.neighbours:
+            raise PlanError(
+                f"phases must agree on neighbours: {first.name!r} is for {first.part.neighbours}, "
+                f"{phase.name!r} for {phase.part.neighbours}, and a bound for one says nothing of the other; "
+                "account for them apart",
+                ("phases", place),
+            )
+    if len({phase.part for phase in phases}) > 1:
+        for place, phase in enumerate(phases):
+            part = phase.part
+            if isinstance(part, Rounds) and not pairs.known(part.entry):
+                having = [
+                    name
+                    for name in registry.names(
+                        "upper", protocol=part.entry.protocol, mechanism=part.entry.mechanism
+                    )
+                    if pairs.known(registry.get(name))
+                ]
+                raise PlanError(
+                    f"accountant {part.entry.name!r} of {phase.name!r} has no privacy losses to compose with "
+                    f"other phases; "
+                    + (f"take {' or '.join(having)}" if having else f"none of {part.entry.system} has any"),
+                    ("phases", place),
+                )
