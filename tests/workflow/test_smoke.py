@@ -68,7 +68,7 @@ def test_smoke_runs_every_job(whole_smoke, settings):
     }
     assert {rule: run.jobs[rule] for rule in jobs} == jobs
     assert {"render_gallery", "render_claims"} <= run.jobs.keys()
-    results, trainings, figures, _ = run.stdout.strip().split("\n")
+    trainings, results, figures, _ = run.stdout.strip().split("\n")
     made = jobs["compute_curve"] + jobs["compute_quantity"] + jobs["simulate"] + 1
     assert results == f"results: 0 taken from the cache, {made} made now"
     left = sum(experiment.seeds for experiment in settings.experiments)
@@ -104,7 +104,7 @@ def test_smoke_gives_what_the_library_gives(tables_of):
             assert set(row) == {*given, *expected}
             # which error is left depends on the eps that were asked for before, on another contour
             np.testing.assert_allclose(
-                row.get("delta_error", 0.0), expected.pop("delta_error", 0.0), rtol=1e-3
+                row.get("delta_error", 0.0), expected.pop("delta_error", 0.0), rtol=1e-2
             )
             np.testing.assert_allclose(
                 [row[name] for name in expected],
@@ -138,8 +138,8 @@ def test_smoke_decides_the_claims_as_the_full_run_does(whole_smoke, root, settin
     trained = {*("G6a", "G6b", "G7a", "G7b", "G8a", "G8b", "G9a", "G9b", "G10a", "G10b", "G11")}
     trained |= {"L1a", "L2a", "L2b", "L3a", "L3b", "L4a", "L4b", "L7", "L8"}
     assert set(found["id"][untrained]) == trained
-    # these tell how many points or runs there were, or at which of the points something ends
-    counted = found["id"].isin(["B1", "B2", "B3", "B4", "K2a", "K2b", "K4a", "K7", "L6"])
+    # these tell how many points, clients or runs there were, or at which of the points something ends
+    counted = found["id"].isin(["B1", "B2", "B3", "B4", "K2a", "K2b", "K4a", "K7", "L5", "L6"])
     assert (found["verdict"] == full["verdict"])[counted].all()
     same = ~untrained & ~counted & (found["id"] != "K1")
     assert found[same].equals(full[same])
