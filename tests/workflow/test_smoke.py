@@ -139,7 +139,7 @@ def test_smoke_decides_the_claims_as_the_full_run_does(whole_smoke, root, settin
     trained |= {"L1a", "L2a", "L2b", "L3a", "L3b", "L4a", "L4b", "L7", "L8"}
     assert set(found["id"][untrained]) == trained
     # these tell how many points, clients or runs there were, or at which of the points something ends
-    counted = found["id"].isin(["B1", "B2", "B3", "B4", "K2a", "K2b", "K4a", "K7", "L5", "L6"])
+    counted = found["id"].isin(["B1", "B2", "B3", "B4", "K2a", "K2b", "K4a", "K4d", "K7", "L5", "L6"])
     assert (found["verdict"] == full["verdict"])[counted].all()
     same = ~untrained & ~counted & (found["id"] != "K1")
     assert found[same].equals(full[same])
