@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp import accountants
 from shuffledp.accountants.curves import evaluate
-from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.studies import quantities
@@ -102,7 +102,7 @@ def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
     found = evaluate(
         entry, variable=curve.variable, values=[values[row] for row in rows], fixed=dict(curve.fixed)
     )
-    columns = {answer(curve.variable), "theorem_epsilon"} & set(found)
+    columns = {dependent_variable(curve.variable), "theorem_epsilon"} & set(found)
     for column in columns:
         within = PRODUCTS if curve.randomizer else LAST_BITS
         _is_on_its_side(table[column].to_numpy()[rows], found[column], entry.kind, within)

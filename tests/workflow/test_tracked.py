@@ -16,7 +16,7 @@ SETTINGS = config.load([ROOT / "config/config.yaml"])
 TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in SETTINGS.experiments}
 # Figures of training are drawn once their experiments are trained.
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
-FIGURES = _HERE.drawn
+FIGURES = _HERE.plotted
 TUNED = [grid.product(SETTINGS.results) for grid in SETTINGS.grids]
 TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]

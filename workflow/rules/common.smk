@@ -39,7 +39,7 @@ def catalogue():
             found.add("trainings", run)
     for table in SETTINGS.tables:
         found.add("results", table.product(RESULTS))
-    for figure in SETTINGS.drawn:
+    for figure in SETTINGS.plotted:
         found.add("figures", DRAWN[figure.paper, figure.name])
     found.add("pages", SETTINGS.gallery())
     found.add("pages", documentation.key_page())

@@ -56,7 +56,7 @@ rule all_figures:
     input:
         [
             f"{FIGURES}/{figure.paper}/{figure.name}.{form}"
-            for figure in SETTINGS.drawn
+            for figure in SETTINGS.plotted
             for form in ("pdf", "png")
         ],
         rules.render_gallery.output.page,

@@ -5,11 +5,11 @@ from shuffledp.reproduction import jobs
 
 with jobs.making(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
-) as asked:
+) as parameters:
     columns = evaluate(
-        named.accountant(asked["accountant"]["name"], **asked.get("randomizer", {})),
-        variable=asked["variable"],
-        values=asked["values"],
-        fixed=asked["fixed"],
+        named.accountant(parameters["accountant"]["name"], **parameters.get("randomizer", {})),
+        variable=parameters["variable"],
+        values=parameters["values"],
+        fixed=parameters["fixed"],
     )
     tables.write_table(snakemake.output.curve, columns)

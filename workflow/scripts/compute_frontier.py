@@ -4,7 +4,7 @@ from shuffledp.records import tables
 from shuffledp.reproduction import jobs
 from shuffledp.reproduction.studies.frontier import Cell, frontier
 
-with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "pandas"]) as asked:
+with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "pandas"]) as parameters:
     read = functools.cache(tables.read_table)
     cells = [
         Cell(
@@ -12,6 +12,6 @@ with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy
             runs=[tables.read_table(path, needs=("round", "test_accuracy")) for path in cell["runs"]],
             curves={name: read(path, needs=("rounds", "epsilon")) for name, path in cell["curves"].items()},
         )
-        for cell in asked["cells"]
+        for cell in parameters["cells"]
     ]
-    tables.write_table(snakemake.output.table, frontier(cells, accountants=asked["accountants"]))
+    tables.write_table(snakemake.output.table, frontier(cells, accountants=parameters["accountants"]))

@@ -1,6 +1,8 @@
 from shuffledp.records import tables
 from shuffledp.reproduction import jobs, ledger
 
-with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
-    found = {tuple(key): tables.read_table(path).assign(**setting) for *key, path, setting in asked["curves"]}
+with jobs.making(snakemake.input.request, log=snakemake.log[0]) as parameters:
+    found = {
+        tuple(key): tables.read_table(path).assign(**setting) for *key, path, setting in parameters["curves"]
+    }
     tables.write_table(snakemake.output.ledger, ledger.evaluate(found.get))

@@ -4,5 +4,5 @@ from shuffledp.reproduction import jobs
 from shuffledp.reproduction.figures.style import save
 
 kind = import_module(f"shuffledp.reproduction.figures.{snakemake.params.kind}")
-with jobs.making(snakemake.input.request, log=snakemake.log[0]) as asked:
-    save(kind.draw(asked), pdf=snakemake.output.pdf, png=snakemake.output.png)
+with jobs.making(snakemake.input.request, log=snakemake.log[0]) as parameters:
+    save(kind.draw(parameters), pdf=snakemake.output.pdf, png=snakemake.output.png)

@@ -4,9 +4,12 @@ from shuffledp.reproduction.studies.accuracy_against_epsilon import privacy_util
 
 with jobs.making(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
-) as asked:
-    histories = [tables.read_table(path) for path in asked["runs"]]
+) as parameters:
+    histories = [tables.read_table(path) for path in parameters["runs"]]
     columns = privacy_utility(
-        histories, names=asked["accountants"], rounds_of_one=asked["rounds_of_one"], **asked["setting"]
+        histories,
+        names=parameters["accountants"],
+        rounds_of_one=parameters["rounds_of_one"],
+        **parameters["setting"],
     )
     tables.write_table(snakemake.output.table, columns)

@@ -437,7 +437,7 @@ def test_total_variation_sets_a_least_eps0(known):
 
 # --- any variable
 
-MAIN = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
+SUBSAMPLED_SHUFFLE = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
 CHECK_IN = {"n": 60, "rate": 0.5, "eps0": 1.0, "rounds": 20, "delta": 1e-6}
 NOISE = {"n": 50, "sigma": 20.0, "rounds": 20, "delta": 1e-6}
 
@@ -445,8 +445,11 @@ NOISE = {"n": 50, "sigma": 20.0, "rounds": 20, "delta": 1e-6}
 @pytest.mark.parametrize(
     ("name", "setting", "unknown", "target"),
     [
-        *(("clones-joint-pld", MAIN, unknown, 0.4) for unknown in ("n", "eps0", "rounds", "delta")),
-        ("girgis2021-upper", MAIN, "k", 3.0),
+        *(
+            ("clones-joint-pld", SUBSAMPLED_SHUFFLE, unknown, 0.4)
+            for unknown in ("n", "eps0", "rounds", "delta")
+        ),
+        ("girgis2021-upper", SUBSAMPLED_SHUFFLE, "k", 3.0),
         ("liew2022-upper", CHECK_IN, "rate", 2.0),
         ("gaussian-unshuffled", NOISE, "sigma", 0.7),
     ],

@@ -11,13 +11,13 @@ from shuffledp.accountants import registry, systems
 from shuffledp.accountants.curves import evaluate
 
 KRR = {"n": 300, "categories": 4, "gamma": 0.25}
-MAIN = {"n": 300, "k": 300, "eps0": math.log(13)}
+SUBSAMPLED_SHUFFLE = {"n": 300, "k": 300, "eps0": math.log(13)}
 TARGET = {"rounds": 4, "delta": 1e-6}
 
 
 def test_the_main_system_comes_first():
     first = systems.systems()[0]
-    assert (first.protocol, first.mechanism) == systems.MAIN
+    assert (first.protocol, first.mechanism) == systems.SUBSAMPLED_SHUFFLE
     assert systems.variables()[:3] == ["n", "k", "eps0"]
     assert systems.variables()[-3:] == ["rounds", "delta", "epsilon"]
 
@@ -35,7 +35,7 @@ def test_a_bound_for_one_system_is_not_applied_to_another():
     ):
         accountants.epsilon("clones-pld", **KRR, **TARGET)
     with pytest.raises(ValueError, match=r"accountant 'krr-weak' is for .*k-ary randomised responses"):
-        accountants.epsilon("krr-weak", **MAIN, **TARGET)
+        accountants.epsilon("krr-weak", **SUBSAMPLED_SHUFFLE, **TARGET)
     with pytest.raises(ValueError, match="got nothing"):
         accountants.epsilon("clones-pld", **TARGET)
 
@@ -107,7 +107,9 @@ def test_the_tail_form_is_above_the_divergence(adversary, rounds):
 
 def test_the_clones_of_krr_are_those_of_its_eps0():
     clones = accountants.epsilon("krr-clones", **KRR, **TARGET)
-    assert clones == pytest.approx(accountants.epsilon("clones-pld", **MAIN, **TARGET), rel=1e-12)
+    assert clones == pytest.approx(
+        accountants.epsilon("clones-pld", **SUBSAMPLED_SHUFFLE, **TARGET), rel=1e-12
+    )
 
 
 # Computed to five digits by an independent script: n = 1000, four categories, gamma = 0.25.

@@ -410,7 +410,7 @@ def test_what_is_imported_by_name_at_run_time_is_known(root):
 
 def _curve(name):
     fixed = (("n", 1e4), ("k", 100.0), ("eps0", 0.5), ("delta", 1e-6))
-    return Curve("paper", "figure", "a", name, "rounds", (10.0, 1000.0), fixed, drawn=True)
+    return Curve("paper", "figure", "a", name, "rounds", (10.0, 1000.0), fixed, plotted=True)
 
 
 def _modules_that_run(job):

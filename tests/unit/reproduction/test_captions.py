@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from shuffledp import accountants
-from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import dependent_variable
 from shuffledp.convergence import girgis2021_convergence, step_size
 from shuffledp.randomizers import constants
 from shuffledp.records import files, tables
@@ -65,17 +65,17 @@ def test_a_caption_says_what_is_drawn(shipped, shipped_figure):
         line = next(line for line in text.split("\n") if line.startswith(start))
         first, last = short(curve.values[0]), short(curve.values[-1])
         points = f"{len(curve.values)} points from {first} to {last}"
-        assert f"{answer(curve.variable)} against {curve.variable}, {points}" in line
+        assert f"{dependent_variable(curve.variable)} against {curve.variable}, {points}" in line
         for name, value in curve.fixed:
             assert f"{name} = {short(value)}" in line
-    for curve in shipped_figure.drawn:
+    for curve in shipped_figure.plotted:
         entry = curve.entry
         line = next(line for line in text.split("\n") if f"``{entry.name}``" in line)
         kind = entry.kind if entry.kind == "estimate" else f"{entry.kind} bound"
         for words in (f", {kind};", entry.citation, entry.theorem, entry.note):
             assert words in line
     undrawn = {curve.accountant for curve in shipped_figure.curves} - {
-        curve.accountant for curve in shipped_figure.drawn
+        curve.accountant for curve in shipped_figure.plotted
     }
     for name in undrawn:
         assert f"``{name}``" not in text
@@ -153,7 +153,7 @@ def test_tracked_gallery_is_current(root, shipped):
 
 @pytest.mark.usefixtures("in_root")
 def test_gallery_is_a_page_with_every_figure(root, shipped):
-    drawn = shipped.drawn
+    drawn = shipped.plotted
     page = root / shipped.figures / "README.rst"
     document = document_of(page.read_text(encoding="utf-8"))
     pictures = [node["uri"] for node in document.findall(lambda node: node.tagname == "image")]

@@ -217,13 +217,13 @@ def test_points_of_counts_are_whole_and_named_once(variable):
 def test_curves_are_those_named_and_only_the_named_are_drawn(load):
     figure = load(BASE).figure("paper", "fig1")
     by_panel = {
-        name: [(curve.accountant, curve.drawn) for curve in figure.curves if curve.panel == name]
+        name: [(curve.accountant, curve.plotted) for curve in figure.curves if curve.panel == name]
         for name in "ab"
     }
     drawn = [("girgis2021-upper", True), ("feldman2021-strong", True)]
     assert by_panel["a"] == [*drawn, ("girgis2021-lower", False)]
     assert by_panel["b"] == [*drawn, ("girgis2021-lower", False), ("feldman2021-advanced-noamp", False)]
-    assert [curve.drawn for curve in figure.drawn] == [True] * 4
+    assert [curve.plotted for curve in figure.plotted] == [True] * 4
 
 
 def test_defaults_are_filled_in(load):
@@ -242,7 +242,7 @@ def test_later_files_are_laid_over_earlier_ones(load):
         "bounds: {paper: {fig1: {delta: 1e-5, curves: [girgis2021-upper], panels: {a: {x: {points: 2}}}}}}"
     )
     figure = load(BASE, overlay).figure("paper", "fig1")
-    assert {curve.accountant for curve in figure.drawn} == {"girgis2021-upper"}, "lists are replaced"
+    assert {curve.accountant for curve in figure.plotted} == {"girgis2021-upper"}, "lists are replaced"
     first = figure.curves[0]
     assert first.values == (10.0, 1e5)
     assert dict(first.fixed) == {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-5}
@@ -511,7 +511,7 @@ def test_a_mistake_in_an_earlier_file_is_placed_there(tmp_path, refusal, old, ne
 
 def test_a_panel_may_name_its_own_curves(load):
     text = edited("          k: 100\n", "          k: 100\n          curves: [girgis2021-upper]\n")
-    found = [(curve.panel, curve.accountant) for curve in load(text).of("bounds")[0].drawn]
+    found = [(curve.panel, curve.accountant) for curve in load(text).of("bounds")[0].plotted]
     assert found == [("a", "girgis2021-upper"), ("a", "feldman2021-strong"), ("b", "girgis2021-upper")]
     with pytest.raises(ValueError, match="curves must be named, by the figure or by each of its panels"):
         load(edited("      curves: [girgis2021-upper, feldman2021-strong]\n", ""))

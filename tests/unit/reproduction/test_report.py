@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from shuffledp import accountants
-from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import digest, requests
 from shuffledp.records.product import Product
 from shuffledp.reproduction import config
@@ -77,7 +77,7 @@ def test_panels_with_both_sides_are_in_the_table(root):
     panels = products.report(settings, []).parameters["panels"]
     gap = next(figure for figure in settings.of("bounds") if figure.name == "gap")
     mine = [entry for entry in panels if entry["figure"].startswith("beyond, gap,")]
-    along_epsilon = {curve.panel for curve in gap.curves if answer(curve.variable) == "epsilon"}
+    along_epsilon = {curve.panel for curve in gap.curves if dependent_variable(curve.variable) == "epsilon"}
     assert {entry["figure"].rpartition(", ")[2] for entry in mine} <= along_epsilon
     assert len(mine) == 4
     for entry in panels:

@@ -129,7 +129,7 @@ def test_the_frontier_reads_all_that_is_made(sweep):
 def test_the_figure_is_drawn_from_the_frontier(load):
     settings = load(BASE)
     (figure,) = settings.of("frontier")
-    assert settings.drawn == (), "by request alone"
+    assert settings.plotted == (), "by request alone"
     assert settings.drawable == (figure,)
     product = settings.product(figure)
     assert product.outputs == ("figures/sweep/frontier.pdf", "figures/sweep/frontier.png")

@@ -49,7 +49,7 @@ KNOWN = {
         "As share-pld, where two records differ in less than all that the blanket leaves.",
     ),
 }
-BASES = (systems.get(*systems.MAIN), shuffled.SYSTEM, ldp.SYSTEM)
+BASES = (systems.get(*systems.SUBSAMPLED_SHUFFLE), shuffled.SYSTEM, ldp.SYSTEM)
 # protocol -> its accountants, by mechanism
 NAMES = {
     "subsampled-shuffle": {"share": "share-pld", "tv": "tv-pld", "blanket": "blanket-pld"},

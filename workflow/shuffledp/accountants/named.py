@@ -133,7 +133,7 @@ def accountant(
     *,
     randomizer: str | None = None,
     kind: Literal["upper", "lower"] = "upper",
-    protocol: str = systems.MAIN[0],
+    protocol: str = systems.SUBSAMPLED_SHUFFLE[0],
     **parameters: Any,
 ) -> registry.Accountant:
     """Return an accountant of a randomiser, for curves along any variable of a protocol.
@@ -153,7 +153,9 @@ def accountant(
     if randomizer is None:
         return registry.get(name)
     checks.choice("kind", kind, tuple(_WORDS))
-    system = systems.get(checks.choice("protocol", protocol, tuple(blankets.NAMES)), systems.MAIN[1])
+    system = systems.get(
+        checks.choice("protocol", protocol, tuple(blankets.NAMES)), systems.SUBSAMPLED_SHUFFLE[1]
+    )
     named_randomizers.named(randomizer, eps0=1.0, **parameters)
     described = ", ".join([randomizer, *(f"{key} = {value:g}" for key, value in parameters.items())])
 

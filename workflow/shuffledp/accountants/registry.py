@@ -141,8 +141,8 @@ def register(
     needs: tuple[str, ...],
     note: str,
     scope: Scope = "epsilon",
-    protocol: str = systems.MAIN[0],
-    mechanism: str = systems.MAIN[1],
+    protocol: str = systems.SUBSAMPLED_SHUFFLE[0],
+    mechanism: str = systems.SUBSAMPLED_SHUFFLE[1],
     variant_of: str = "",
 ) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
     """Enter the decorated function in the registry; the fields are those of ``Accountant``.
@@ -167,7 +167,10 @@ def register(
 
 
 def names(
-    kind: Kind | None = None, *, protocol: str = systems.MAIN[0], mechanism: str = systems.MAIN[1]
+    kind: Kind | None = None,
+    *,
+    protocol: str = systems.SUBSAMPLED_SHUFFLE[0],
+    mechanism: str = systems.SUBSAMPLED_SHUFFLE[1],
 ) -> list[str]:
     """Return the names of a system's accountants, or of those of one kind, in the order of registration.
 
@@ -295,9 +298,9 @@ def bracket_of(
         ArithmeticError: the lower bound exceeds the upper one by more than rounding.
     """
     rows = [(entry, float(columns["epsilon"])) for entry, columns in answers]
-    asked = {entry.system: None for entry, _ in rows}
-    if len(asked) > 1:
-        of = " and ".join(f"{system}, neighbours by {system.neighbours}" for system in asked)
+    of_systems = {entry.system: None for entry, _ in rows}
+    if len(of_systems) > 1:
+        of = " and ".join(f"{system}, neighbours by {system.neighbours}" for system in of_systems)
         raise ValueError(f"answers must be of one system to make a bracket, got those of {of}")
     bounds = {
         kind: [(value, entry.name) for entry, value in rows if (entry.kind, entry.scope) == (kind, "epsilon")]
@@ -308,7 +311,7 @@ def bracket_of(
     lower = max(bounds["lower"], key=operator.itemgetter(0))
     upper = min(bounds["upper"], key=operator.itemgetter(0))
     check_order(lower[0], upper[0], (lower[1], upper[1]))
-    (system,) = asked
+    (system,) = of_systems
     return Bracket(lower[0], upper[0], (lower[1], upper[1]), system.neighbours, tuple(refusals))
 
 
@@ -334,8 +337,8 @@ def bracket(
     *,
     rounds: int,
     delta: float,
-    protocol: str = systems.MAIN[0],
-    mechanism: str = systems.MAIN[1],
+    protocol: str = systems.SUBSAMPLED_SHUFFLE[0],
+    mechanism: str = systems.SUBSAMPLED_SHUFFLE[1],
     **setting: float,
 ) -> Bracket:
     """Return the tightest lower and upper bounds on epsilon that a system's accountants give.
@@ -374,7 +377,7 @@ def bracket(
 
 systems.enter(
     systems.System(
-        *systems.MAIN,
+        *systems.SUBSAMPLED_SHUFFLE,
         "rounds of k of n clients, drawn afresh, whose eps0-LDP reports are shuffled",
         ("n", "k", "eps0"),
         "clones-joint-pld",

@@ -18,10 +18,10 @@ from shuffledp.variables import OF_QUESTIONS, VARIABLES, check_limit
 
 Setting = dict[str, Any]
 
-MAIN = ("subsampled-shuffle", "ldp")
+SUBSAMPLED_SHUFFLE = ("subsampled-shuffle", "ldp")
 
 
-def answer(variable: str) -> str:
+def dependent_variable(variable: str) -> str:
     """Return what a curve along a variable gives: delta along epsilon, epsilon along any other."""
     return "delta" if variable == "epsilon" else "epsilon"
 
@@ -91,7 +91,7 @@ class System:
 
     def curve_variables(self, variable: str) -> tuple[str, ...]:
         """Return what a curve along ``variable`` must fix or vary: of epsilon and delta, the one asked."""
-        return (*self.variables, "rounds", "epsilon" if answer(variable) == "delta" else "delta")
+        return (*self.variables, "rounds", "epsilon" if dependent_variable(variable) == "delta" else "delta")
 
     def checked(self, given: Mapping[str, Any], asker: str) -> Setting:
         """Return the variables, checked.
@@ -181,7 +181,7 @@ def matching(name: str) -> list[System]:
     protocols, sent = (", ".join(kind) for kind in kinds)
     raise ValueError(
         f"unknown system {name!r}: {hint}known are protocols ({protocols}), mechanisms ({sent}), and both as "
-        f"in {'/'.join(MAIN)}"
+        f"in {'/'.join(SUBSAMPLED_SHUFFLE)}"
     )
 
 

@@ -419,7 +419,11 @@ def _system(chosen: Mapping[str, str | None], given: Mapping[str, float]) -> Sys
         mechanism = known[0] if len(known) == 1 else "blanket"
         if protocol is None and "k" not in given:
             protocol = "shuffled-check-in" if "rate" in given else "shuffle"
-    meant = accountants.get(accountant).system if accountant is not None else systems.get(*systems.MAIN)
+    meant = (
+        accountants.get(accountant).system
+        if accountant is not None
+        else systems.get(*systems.SUBSAMPLED_SHUFFLE)
+    )
     if protocol is None and accountant is None and mechanism is not None:
         known = [system.protocol for system in systems.systems() if system.mechanism == mechanism]
         if meant.protocol not in known:

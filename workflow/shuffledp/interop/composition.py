@@ -73,7 +73,7 @@ def round_of(**setting: Any) -> Round:
         ValueError: an argument is missing, unknown or out of range.
     """
     given = {key: value for key, value in setting.items() if value is not None}
-    protocol = "shuffled-check-in" if "rate" in given else systems.MAIN[0]
+    protocol = "shuffled-check-in" if "rate" in given else systems.SUBSAMPLED_SHUFFLE[0]
     known = {key for key in ("share", "tv") if key in given}
     mechanism = next((name for name, one in blankets.KNOWN.items() if set(one.variables) == known), "ldp")
     system = systems.get(protocol, mechanism)

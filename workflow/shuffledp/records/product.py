@@ -42,10 +42,10 @@ class Product:
 
     def request(self) -> dict[str, Any]:
         """Return what the product is made on: parameters, modules, and the digest of those that count."""
-        asked = {"parameters": dict(self.parameters), "modules": list(self.modules)}
+        request = {"parameters": dict(self.parameters), "modules": list(self.modules)}
         if self.without:
-            asked["without"] = list(self.without)
-        return {**asked, "code": digest.code_digest(tuple(self.modules), tuple(self.without))}
+            request["without"] = list(self.without)
+        return {**request, "code": digest.code_digest(tuple(self.modules), tuple(self.without))}
 
     @classmethod
     def from_request(cls, content: Mapping[str, Any]) -> Product:

@@ -13,13 +13,13 @@ from shuffledp.reproduction.tables import Table
 
 @dataclass(frozen=True)
 class Curve(Table):
-    """One curve of a figure: what to compute, and whether it is drawn."""
+    """One curve of a figure: what to compute, and whether it is plotted."""
 
     accountant: str
     variable: str
     values: tuple[float, ...]
     fixed: tuple[tuple[str, float], ...]
-    drawn: bool
+    plotted: bool
     randomizer: tuple[tuple[str, Any], ...] = ()
 
     @property

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib import colors
 
-from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import tables
 from shuffledp.reproduction.figures.bounds import draw_bounds
 from shuffledp.reproduction.figures.numbers import power_of_ten
@@ -67,9 +67,9 @@ def test_shipped_figures_show_the_tables(drawn, asked):
         assert len(axis.lines) == len(curves) > 1
         for line, table in zip(axis.lines, curves.values(), strict=True):
             variable = asked["panels"][name]["variable"]
-            assert (table[answer(variable)] > 0).all()
+            assert (table[dependent_variable(variable)] > 0).all()
             np.testing.assert_array_equal(line.get_xdata(), table[variable])
-            np.testing.assert_array_equal(line.get_ydata(), table[answer(variable)])
+            np.testing.assert_array_equal(line.get_ydata(), table[dependent_variable(variable)])
 
 
 def test_shipped_figures_have_the_looks_of_the_configuration(drawn, asked):
@@ -99,7 +99,7 @@ def test_axes_are_logarithmic_and_labelled(drawn, asked):
     axes = panel_axes(figure)
     for axis, (name, curves) in zip(axes, panels.items(), strict=True):
         variable = asked["panels"][name]["variable"]
-        values = np.concatenate([table[answer(variable)] for table in curves.values()])
+        values = np.concatenate([table[dependent_variable(variable)] for table in curves.values()])
         decade = values.max() >= 10 * values.min()
         assert axis.get_xscale() == ("linear" if variable == "epsilon" else "log")
         assert axis.get_yscale() == ("log" if decade else "linear")

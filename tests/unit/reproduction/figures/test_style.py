@@ -155,7 +155,7 @@ def looks_of(figure):
 
 
 def test_curves_of_a_figure_can_be_told_apart_in_grey(shipped):
-    for figure in shipped.drawn:
+    for figure in shipped.plotted:
         for looks in looks_of(figure):
             for one, other in itertools.combinations(looks, 2):
                 alike = abs(luminance(one["color"]) - luminance(other["color"])) < 0.12
@@ -165,7 +165,7 @@ def test_curves_of_a_figure_can_be_told_apart_in_grey(shipped):
 def test_a_bound_looks_the_same_in_every_figure(shipped):
     """Looks are given once for an accountant, and accountants of one label are one bound."""
     by_label = {}
-    for figure in shipped.drawn:
+    for figure in shipped.plotted:
         for look in getattr(figure, "looks", {}).values():
             by_label.setdefault(look["label"], set()).add((look["color"], look["line"], look.get("marker")))
     assert {label: looks for label, looks in by_label.items() if len(looks) > 1} == {}

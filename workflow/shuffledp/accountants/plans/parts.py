@@ -33,13 +33,13 @@ class Rounds:
         entry: the accountant of the upper bound.
         setting: its variables and their values.
         below: the setting of lower bounds; None where none is composed.
-        drawn: probability that a client is drawn for a round, where everybody may see who is.
+        chance: probability that a client is drawn for a round, where everybody may see who is.
     """
 
     entry: registry.Accountant
     setting: tuple[tuple[str, Any], ...]
     below: tuple[tuple[str, Any], ...] | None
-    drawn: float = 1.0
+    chance: float = 1.0
 
     @property
     def neighbours(self) -> systems.Neighbours | None:
@@ -64,9 +64,9 @@ class Rounds:
         """Return the pairs of one round; of a lower bound those of one of its accountants, by number."""
         if side == "upper":
             found = pairs.pairs(self.entry, dict(self.setting), nats=nats)
-            if found is None or self.drawn == 1:
+            if found is None or self.chance == 1:
                 return found
-            return [pairs.with_chance(pair, self.drawn) for pair in found]
+            return [pairs.with_chance(pair, self.chance) for pair in found]
         entries = [entry for entry in self._lower() if pairs.known(entry)]
         if self.below is None or not entries:
             return None

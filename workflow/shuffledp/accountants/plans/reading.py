@@ -122,7 +122,11 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
     drawn = 1.0
     if "arriving" in raw:
         here = (*place, "arriving")
-        if (entry.protocol, entry.mechanism) != systems.MAIN or "accountant" in raw or randomizer is not None:
+        if (
+            (entry.protocol, entry.mechanism) != systems.SUBSAMPLED_SHUFFLE
+            or "accountant" in raw
+            or randomizer is not None
+        ):
             raise PlanError(
                 f"arriving has no meaning in {of}: it is for k of n clients and eps0 alone; leave it out",
                 here,
@@ -161,16 +165,16 @@ def _entry(raw: Mapping[str, Any], setting: Mapping[str, Any]) -> registry.Accou
                 raise ValueError(f"{key} must be {own} for accountant {name!r}, got {raw[key]!r}")
         return entry
     if "protocol" in raw or "mechanism" in raw:
-        protocol = raw.get("protocol", systems.MAIN[0])
+        protocol = raw.get("protocol", systems.SUBSAMPLED_SHUFFLE[0])
         having = systems.mechanisms(protocol)
-        mechanism = having[0] if len(having) == 1 else systems.MAIN[1]
+        mechanism = having[0] if len(having) == 1 else systems.SUBSAMPLED_SHUFFLE[1]
         return registry.get(systems.get(protocol, raw.get("mechanism", mechanism)).default)
     meant = [system for system in systems.systems() if set(system.variables) == set(setting)]
     if len(meant) > 1:
         either = " or ".join(f"{system.protocol} with {system.mechanism}" for system in meant)
         raise ValueError(f"protocol must be given, since {', '.join(setting)} set {either}")
     if not meant:
-        close = systems.get(*systems.MAIN)
+        close = systems.get(*systems.SUBSAMPLED_SHUFFLE)
         raise ValueError(
             f"{', '.join(setting) or 'nothing'} set no system; the main one, {close}, is set by "
             f"{', '.join(close.variables)}"

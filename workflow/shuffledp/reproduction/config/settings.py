@@ -45,13 +45,13 @@ class Settings:
     batch_seeds: bool = False
 
     @property
-    def drawn(self) -> tuple[PaperFigure, ...]:
+    def plotted(self) -> tuple[PaperFigure, ...]:
         """The figures that are drawn where all are, each with those of its parts whose runs are there."""
         return self._with_runs(figure for figure in self.declared if not figure.by_request)
 
     @property
     def drawable(self) -> tuple[PaperFigure, ...]:
-        """The figures of ``drawn``, and those that have a target of their own."""
+        """The figures of ``plotted``, and those that have a target of their own."""
         return self._with_runs(self.declared)
 
     def _with_runs(self, figures: Iterable[PaperFigure]) -> tuple[Any, ...]:
@@ -66,7 +66,7 @@ class Settings:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All tables that are made for figures which can be drawn."""
-        return tuple(table for figure in self.drawn for table in figure.tables)
+        return tuple(table for figure in self.plotted for table in figure.tables)
 
     @property
     def curves(self) -> tuple[Curve, ...]:
@@ -142,7 +142,7 @@ class Settings:
         """Return the page of figures and captions as a product of the workflow."""
         entries = [
             [f"{figure.paper}, {figure.name}", f"{figure.paper}/{figure.name}.png", figure.text(self.results)]
-            for figure in self.drawn
+            for figure in self.plotted
         ]
         return Product(
             record=f"{self.figures}/README.json",

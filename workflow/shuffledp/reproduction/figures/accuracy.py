@@ -168,17 +168,17 @@ Curves, each the same accuracies against epsilon by another accountant:
 _CROSS = "x"
 
 
-def draw(asked: Mapping[str, Any]) -> Figure:
+def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     return draw_accuracy(
-        {name: tables.read_table(path) for name, path, _ in asked["panels"]},
-        titles=asked["titles"],
-        curves=dict(asked["curves"]),
-        of_panel={name: accountants for name, _, accountants in asked["panels"]},
-        x_scale=asked["x_scale"],
-        x_limit=asked["x_limit"],
-        common_x=asked["common_x"],
-        stated=asked["stated"],
+        {name: tables.read_table(path) for name, path, _ in parameters["panels"]},
+        titles=parameters["titles"],
+        curves=dict(parameters["curves"]),
+        of_panel={name: accountants for name, _, accountants in parameters["panels"]},
+        x_scale=parameters["x_scale"],
+        x_limit=parameters["x_limit"],
+        common_x=parameters["common_x"],
+        stated=parameters["stated"],
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 from pydantic import Field
 
-from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import dependent_variable
 from shuffledp.accountants.systems import variables as all_variables
 from shuffledp.records import tables
 from shuffledp.reproduction.curve import Curve
@@ -92,33 +92,33 @@ Curves:
             )
         curves: list[Curve] = []
         for label, panel in settings.panels.items():
-            drawn = panel.drawn(settings.curves)
-            if not drawn:
+            plotted = panel.plotted(settings.curves)
+            if not plotted:
                 raise context.fault(
                     "curves must be named, by the figure or by each of its panels", [*at, "panels", label]
                 )
-            if settings.ratio and not set(settings.ratio) <= set(drawn):
+            if settings.ratio and not set(settings.ratio) <= set(plotted):
                 names = ", ".join(settings.ratio)
                 raise context.fault(f"ratio must name curves of each panel, got {names}", [*at, "ratio"])
-            if settings.relative and settings.relative not in drawn:
+            if settings.relative and settings.relative not in plotted:
                 raise context.fault(
                     f"relative must name a curve of each panel, got {settings.relative!r}", [*at, "relative"]
                 )
             curves += curves_of(
                 panel,
                 at=[*at, "panels", label],
-                drawn=settings.curves,
+                plotted=settings.curves,
                 undrawn=settings.undrawn,
                 delta=settings.delta,
                 context=context,
             )
-        names_drawn = dict.fromkeys(curve.accountant for curve in curves if curve.drawn)
-        return cls(paper, name, settings, caption, context.looks(names_drawn), tuple(curves))
+        names_plotted = dict.fromkeys(curve.accountant for curve in curves if curve.plotted)
+        return cls(paper, name, settings, caption, context.looks(names_plotted), tuple(curves))
 
     @property
-    def drawn(self) -> tuple[Curve, ...]:
+    def plotted(self) -> tuple[Curve, ...]:
         """The curves that the figure shows."""
-        return tuple(curve for curve in self.curves if curve.drawn)
+        return tuple(curve for curve in self.curves if curve.plotted)
 
     @property
     def tables(self) -> tuple[Curve, ...]:
@@ -127,7 +127,7 @@ Curves:
 
     def inputs(self, results: str) -> Sequence[str]:
         """Return the curves that are drawn."""
-        return tuple(curve.path(results) for curve in self.drawn)
+        return tuple(curve.path(results) for curve in self.plotted)
 
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the curves of each panel, their looks, and what the strips under the panels show."""
@@ -135,7 +135,7 @@ Curves:
             name: {"variable": panel.x.variable, "title": panel.title, "curves": []}
             for name, panel in self.settings.panels.items()
         }
-        for curve in self.drawn:
+        for curve in self.plotted:
             panels[curve.panel]["curves"].append([curve.accountant, curve.path(results)])
         return {
             "panels": panels,
@@ -157,14 +157,14 @@ Curves:
                     "name": name,
                     "title": panel.title,
                     "variable": curve.variable,
-                    "answer": answer(curve.variable),
+                    "answer": dependent_variable(curve.variable),
                     "from": short(curve.values[0]),
                     "to": short(curve.values[-1]),
                     "points": len(curve.values),
                     "fixed": ", ".join(f"{key} = {short(value)}" for key, value in fixed.items()),
                 }
             )
-        by_name = {curve.accountant: curve.entry for curve in self.drawn}
+        by_name = {curve.accountant: curve.entry for curve in self.plotted}
         return {"panels": panels, "curves": words.curves(map(by_name.__getitem__, self.looks), self.looks)}
 
 
@@ -181,7 +181,7 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
     fixed = {
         name: float(columns[name])
         for name in all_variables()
-        if name in columns and name not in (variable, answer(variable))
+        if name in columns and name not in (variable, dependent_variable(variable))
     }
     words = [f"${VARIABLES[name].tex} = {power_of_ten(value)}$" for name, value in fixed.items()]
     if "n" in fixed and "k" in fixed:
@@ -189,20 +189,22 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
     return ", ".join(words[:2]) + "\n" + ", ".join(words[2:])
 
 
-def draw(asked: Mapping[str, Any]) -> Figure:
+def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     panels = {
-        name: {accountant: tables.read_table(path) for accountant, path in asked["panels"][name]["curves"]}
-        for name in asked["order"]
+        name: {
+            accountant: tables.read_table(path) for accountant, path in parameters["panels"][name]["curves"]
+        }
+        for name in parameters["order"]
     }
     return draw_bounds(
         panels,
-        variables={name: panel["variable"] for name, panel in asked["panels"].items()},
-        styles=asked["styles"],
-        titles={name: panel["title"] for name, panel in asked["panels"].items()},
-        ratio=asked["ratio"],
-        relative=asked["relative"],
-        common_y=asked["common_y"],
+        variables={name: panel["variable"] for name, panel in parameters["panels"].items()},
+        styles=parameters["styles"],
+        titles={name: panel["title"] for name, panel in parameters["panels"].items()},
+        ratio=parameters["ratio"],
+        relative=parameters["relative"],
+        common_y=parameters["common_y"],
     )
 
 
@@ -271,7 +273,7 @@ def draw_bounds(
                 axis.tick_params(labelbottom=False)
             lowest.set_xlabel(VARIABLES[variable].label)
             if column == 0:
-                axis.set_ylabel(VARIABLES[answer(variable)].label)
+                axis.set_ylabel(VARIABLES[dependent_variable(variable)].label)
                 if strip:
                     lowest.set_ylabel("ratio")
         if common_y:
@@ -295,7 +297,7 @@ def _draw_panel(
     variable: str,
     styles: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    column = answer(variable)
+    column = dependent_variable(variable)
     panel = Panel(axis, name, log_x=variable != "epsilon", log_y=True)
     for accountant, table in curves.items():
         look = styles[accountant]
@@ -317,7 +319,7 @@ def _draw_relative(
     styles: Mapping[str, Mapping[str, Any]],
     relative: str,
 ) -> None:
-    column = answer(variable)
+    column = dependent_variable(variable)
     panel = Panel(axis, f"{name}, ratio", log_x=variable != "epsilon", log_y=False)
     for accountant, table in curves.items():
         if accountant != relative:
@@ -332,7 +334,7 @@ def _draw_relative(
 def _draw_ratio(
     axis: Axes, name: str, curves: Mapping[str, pd.DataFrame], variable: str, ratio: Sequence[str]
 ) -> None:
-    column = answer(variable)
+    column = dependent_variable(variable)
     upper = curves[ratio[0]]
     over = upper[column] / np.max([curves[other][column] for other in ratio[1:]], axis=0)
     panel = Panel(axis, f"{name}, ratio", log_x=variable != "epsilon", log_y=False)

@@ -120,10 +120,10 @@ _BOUND, _RUNS, _MOST = "#c84f00", "#004c9c", "#444444"
 _BEYOND = 40  # points at which the theorem is drawn beyond the runs
 
 
-def draw(asked: Mapping[str, Any]) -> Figure:
+def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
-    runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in asked["runs"]]
-    return draw_convergence(runs, theorem=asked["theorem"], stated_to=asked["stated_to"])
+    runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in parameters["runs"]]
+    return draw_convergence(runs, theorem=parameters["theorem"], stated_to=parameters["stated_to"])
 
 
 def draw_convergence(

@@ -107,12 +107,12 @@ _SIZE = 3.2
 _TWO_DECADES = 100.0  # epsilons that span less have ticks between powers of ten, which have room there
 
 
-def draw(asked: Mapping[str, Any]) -> Figure:
+def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     return draw_frontier(
-        tables.read_table(asked["table"]),
-        curves=dict(asked["curves"]),
-        randomizers=asked["randomizers"],
+        tables.read_table(parameters["table"]),
+        curves=dict(parameters["curves"]),
+        randomizers=parameters["randomizers"],
     )
 
 

@@ -216,20 +216,20 @@ def _fixed(
     return fixed
 
 
-def draw(asked: Mapping[str, Any]) -> Figure:
+def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     panels = {
-        name: {quantity: tables.read_table(path) for quantity, path in asked["panels"][name]["curves"]}
-        for name in asked["order"]
+        name: {quantity: tables.read_table(path) for quantity, path in parameters["panels"][name]["curves"]}
+        for name in parameters["order"]
     }
     return draw_quantities(
         panels,
-        variables={name: panel["variable"] for name, panel in asked["panels"].items()},
-        axes={name: tuple(panel["axes"]) for name, panel in asked["panels"].items()},
-        titles={name: panel["title"] for name, panel in asked["panels"].items()},
-        styles=asked["styles"],
-        y_scales={name: panel["y_scale"] for name, panel in asked["panels"].items()},
-        ratios={name: panel["ratio"] for name, panel in asked["panels"].items() if panel["ratio"]},
+        variables={name: panel["variable"] for name, panel in parameters["panels"].items()},
+        axes={name: tuple(panel["axes"]) for name, panel in parameters["panels"].items()},
+        titles={name: panel["title"] for name, panel in parameters["panels"].items()},
+        styles=parameters["styles"],
+        y_scales={name: panel["y_scale"] for name, panel in parameters["panels"].items()},
+        ratios={name: panel["ratio"] for name, panel in parameters["panels"].items() if panel["ratio"]},
     )
 
 

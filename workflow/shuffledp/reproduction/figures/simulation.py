@@ -138,9 +138,9 @@ _ROOM = 20.0  # times the largest value, for the legend above the curves
 _TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
 
 
-def draw(asked: Mapping[str, Any]) -> Figure:
+def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
-    return draw_simulation([tables.read_table(path) for path in asked["tables"]])
+    return draw_simulation([tables.read_table(path) for path in parameters["tables"]])
 
 
 def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:

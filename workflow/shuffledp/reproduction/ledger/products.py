@@ -72,7 +72,7 @@ def page(settings: Settings) -> Product:
         f"{figure.paper}/{figure.name}": os.path.relpath(
             f"{settings.figures}/{figure.paper}/{figure.name}.png", folder
         )
-        for figure in settings.drawn
+        for figure in settings.plotted
     }
     return Product(
         record=str(Path(settings.ledger).with_suffix(".json")),

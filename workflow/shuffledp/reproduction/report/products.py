@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp.accountants.systems import answer
+from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records.product import Product
 from shuffledp.reproduction.config import Settings
 from shuffledp.reproduction.curve import Curve
@@ -30,7 +30,7 @@ def report(settings: Settings, results: Sequence[Product]) -> Product:
             f"{settings.figures}/{figure.paper}/{figure.name}.png",
             figure.text(settings.results),
         ]
-        for figure in settings.drawn
+        for figure in settings.plotted
     ]
     return Product(
         record=f"{folder}/report.json",
@@ -50,7 +50,11 @@ def _bracketed(settings: Settings) -> list[dict[str, Any]]:
         groups: dict[Any, list[Curve]] = {}
         for curve in figure.curves:
             entry = curve.entry
-            if entry.scope == "epsilon" and entry.kind != "estimate" and answer(curve.variable) == "epsilon":
+            if (
+                entry.scope == "epsilon"
+                and entry.kind != "estimate"
+                and dependent_variable(curve.variable) == "epsilon"
+            ):
                 words = ": ".join([entry.system.words, *(entry.needs if curve.randomizer else ())])
                 groups.setdefault((curve.panel, words, curve.fixed), []).append(curve)
         for (panel, words, fixed), curves in groups.items():

@@ -87,7 +87,7 @@ class Context:
         """Return the error that says what is wrong, at which key, and where that stands."""
         return places.fault(message, at, self.files)
 
-    def check_accountant(self, name: str, at: Sequence[str], *, drawn: bool = True) -> None:
+    def check_accountant(self, name: str, at: Sequence[str], *, plotted: bool = True) -> None:
         """Make sure that there is an accountant, or a curve of a randomiser, and a style if it is drawn.
 
         Raises:
@@ -97,7 +97,7 @@ class Context:
             named.accountant(name, **self.randomizers.get(name, {}))
         except ValueError as error:
             raise self.fault(str(error), at) from None
-        if drawn:
+        if plotted:
             self.check_style(name, at)
 
     def check_system(self, name: str, experiment: Experiment, at: Sequence[str]) -> None:

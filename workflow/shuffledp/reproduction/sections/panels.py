@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, create_model
 
 from shuffledp.accountants import named
-from shuffledp.accountants.systems import System, answer, variables
+from shuffledp.accountants.systems import System, dependent_variable, variables
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.sections.axes import Axis, check_range, points
 from shuffledp.reproduction.sections.curves import Context
@@ -49,7 +49,7 @@ class BoundsPanel(_Fixed):  # type: ignore[valid-type, misc]  # its fields are t
     undrawn: Words = Field(default=[])
     """Accountants computed for the ledger in this panel only, and not drawn."""
 
-    def drawn(self, of_figure: Sequence[str]) -> Sequence[str]:
+    def plotted(self, of_figure: Sequence[str]) -> Sequence[str]:
         """Return the accountants that are drawn: its own, or those of the figure."""
         return of_figure if self.curves is None else self.curves
 
@@ -63,7 +63,7 @@ def curves_of(
     panel: BoundsPanel,
     *,
     at: Sequence[str],
-    drawn: Sequence[str],
+    plotted: Sequence[str],
     undrawn: Sequence[str],
     delta: float | None,
     context: Context,
@@ -73,7 +73,7 @@ def curves_of(
     Args:
         panel: its section.
         at: key of the panel.
-        drawn: accountants that the figure draws where the panel names none.
+        plotted: accountants that the figure draws where the panel names none.
         undrawn: accountants that the figure has computed and does not draw.
         delta: of the figure, for panels that name none and take one.
         context: of the configuration.
@@ -93,7 +93,7 @@ def curves_of(
     values = points(panel.x, variable, panel.x.points, context, [*at, "x"])
     check_range(given, variable, values, context, at)
     own_curves = [*(at if panel.curves is not None else figure), "curves"]
-    wanted = [(name, own_curves) for name in panel.drawn(drawn)]
+    wanted = [(name, own_curves) for name in panel.plotted(plotted)]
     wanted += [(name, [*figure, "undrawn"]) for name in undrawn]
     wanted += [(name, [*at, "undrawn"]) for name in panel.undrawn]
     twice = [name for name, times in Counter(name for name, _ in wanted).items() if times > 1]
@@ -101,16 +101,16 @@ def curves_of(
         raise context.fault(f"{twice[0]!r} is named twice among curves and undrawn; name it once", figure)
     found = []
     for accountant, place in wanted:
-        is_drawn, own = place[-1] == "curves", context.randomizers.get(accountant, {})
-        if own and answer(variable) == "delta":
+        is_plotted, own = place[-1] == "curves", context.randomizers.get(accountant, {})
+        if own and dependent_variable(variable) == "delta":
             raise context.fault(
                 f"{variable} cannot vary for {accountant!r}, which is of a randomiser; vary another variable",
                 [*at, "x", "variable"],
             )
-        context.check_accountant(accountant, place, drawn=is_drawn)
+        context.check_accountant(accountant, place, plotted=is_plotted)
         fixed = _taken(accountant, named.accountant(accountant, **own).system, variable, given, at, context)
         key = (figure[-2], figure[-1], label)
-        found.append(Curve(*key, accountant, variable, values, fixed, is_drawn, tuple(own.items())))
+        found.append(Curve(*key, accountant, variable, values, fixed, is_plotted, tuple(own.items())))
     used = {key for curve in found for key, _ in curve.fixed}
     idle = [key for key in given if key not in used]
     if idle:

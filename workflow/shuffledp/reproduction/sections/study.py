@@ -115,7 +115,7 @@ def sweep(study: Study, context: Context) -> Sweep:
         place = [SECTION, "curves", str(index)]
         context.check_accountant(accountant, place)
         context.check_system(accountant, cells[0], place)
-        if accountants.get(accountant).mechanism != systems.MAIN[1]:
+        if accountants.get(accountant).mechanism != systems.SUBSAMPLED_SHUFFLE[1]:
             raise context.fault(
                 f"sweep.curves must be bounds by eps0 alone, which serve all randomisers, got "
                 f"{accountant!r}; "
@@ -129,8 +129,10 @@ def sweep(study: Study, context: Context) -> Sweep:
             accountant,
             variable="rounds",
             values=tuple(float(epoch * cell.rounds_per_epoch) for epoch in range(1, cell.total_epochs + 1)),
-            fixed=tuple((key, float(value)) for key, value in accounting(cell)[systems.MAIN].items()),
-            drawn=True,
+            fixed=tuple(
+                (key, float(value)) for key, value in accounting(cell)[systems.SUBSAMPLED_SHUFFLE].items()
+            ),
+            plotted=True,
         )
         # accounting by eps0 alone is the same for all randomisers
         for cell in {(cell.eps0, cell.k): cell for cell in cells}.values()
