@@ -39,12 +39,25 @@ def parsed(name: str, parse: Callable[[str], Any] = loaded) -> Any:
     Raises:
         ValueError: the file cannot be read, or is no YAML; the message is one line.
     """
+    text = ""
     try:
-        return parse(Path(name).read_text(encoding="utf-8"))
+        text = Path(name).read_text(encoding="utf-8")
+        return parse(text)
     except OSError as error:
         raise ValueError(refusals.of_system(error)) from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except yaml.YAMLError:
+        raise ValueError(_invalid(name, _slowly(text))) from None
+    except (UnicodeDecodeError, RecursionError) as error:
         raise ValueError(_invalid(name, error)) from None
+
+
+def _slowly(text: str) -> Exception:
+    """Return the error of the reader in Python, which never places it beyond the end of the text."""
+    try:
+        yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        return error
+    return ValueError("no reader but the one in C refuses it")
 
 
 def _invalid(name: str, error: Exception) -> str:
