@@ -9,7 +9,7 @@ import pandas as pd
 
 from shuffledp import rounding
 from shuffledp.checkin import balle2020
-from shuffledp.reproduction.ledger.claims import CurveKey, Decision, claim
+from shuffledp.reproduction.ledger.claims import CurveKey, Decision, RunKey, claim
 
 Tables = Mapping[str, pd.DataFrame]
 _PAPER = "balle2020"
@@ -143,3 +143,32 @@ def _b4(tables: Tables) -> Decision:
         "the closed form holds; its proof takes a window's epsilon to be at most 1/2, which the stated "
         "conditions give for beta >= e^-2 alone, and needs less than that",
     )
+
+
+def _in_training(table: pd.DataFrame, bound: float) -> Decision:
+    """Decide on the dummy updates of a run, whose epochs are a window each."""
+    made = np.diff(table.dummies, prepend=0).astype(np.float64)
+    error = max(made.std(ddof=1) / np.sqrt(made.size), 1 / made.size)
+    told = f"{made.mean():,.0f} (standard error {error:,.0f}), the mean of {made.size} windows"
+    ours = f"{told}, against {bound:,.0f}"
+    if made.mean() > bound + _ERRORS * error:
+        return Decision(ours, "not reproduced", "more dummy updates than the bound and chance allow")
+    return Decision(ours, "reproduced", "as far as so many windows can tell")
+
+
+@claim(
+    id="B5a",
+    paper=_PAPER,
+    statement="A fixed window of a training has at most m e^(-p0 n/m) dummy updates on average (Proposition 3.4)",
+    stated="inequality",
+    rule="inequality",
+    curves={"run": RunKey("training", "balle2020-fixed-window", "seed0")},
+    figure="training a",
+)
+def _b5a(tables: Tables) -> Decision:
+    table = tables["run"]
+    first = table.iloc[0]
+    _, bound = balle2020.empty_slots(
+        n=int(first.n), slots=int(first.slots), participation=float(first.participation)
+    )
+    return _in_training(table, bound)
