@@ -159,7 +159,9 @@ def _in_training(table: pd.DataFrame, bound: float) -> Decision:
 @claim(
     id="B5a",
     paper=_PAPER,
-    statement="A fixed window of a training has at most m e^(-p0 n/m) dummy updates on average (Proposition 3.4)",
+    statement=(
+        "A fixed window of a training has at most m e^(-p0 n/m) dummy updates in expectation (Proposition 3.4)"
+    ),
     stated="inequality",
     rule="inequality",
     curves={"run": RunKey("training", "balle2020-fixed-window", "seed0")},
