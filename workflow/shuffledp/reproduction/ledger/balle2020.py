@@ -160,7 +160,8 @@ def _in_training(table: pd.DataFrame, bound: float) -> Decision:
     id="B5a",
     paper=_PAPER,
     statement=(
-        "A fixed window of a training has at most m e^(-p0 n/m) dummy updates in expectation (Proposition 3.4)"
+        "A fixed window of a training has at most m e^(-p0 n/m) dummy updates in expectation (Proposition "
+        "3.4)"
     ),
     stated="inequality",
     rule="inequality",
