@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shuffledp.distributions.lognormal import LogNormal, convex, rounded_down, rounded_up
-from shuffledp.distributions.lognormal_sums import LogNormalSum
 from shuffledp.profiles import (
     shuffled_gaussian,
     shuffled_gaussian_epsilon,
@@ -158,81 +156,6 @@ def test_epsilon_at_the_ends():
     far = shuffled_gaussian_epsilon(1e-300, n=3, sigma=1.0)
     assert shuffled_gaussian_epsilon(1e-80, n=3, sigma=1.0) < far < 50
     assert shuffled_gaussian_epsilon(1e-300, n=3, sigma=1.0, bound="lower") == 0.0
-
-
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])
-def test_prices_do_not_depend_on_what_was_asked_before(seed):
-    """A contour that serves another strike than its own gives a price within the bracket of a new one."""
-    rng = np.random.default_rng(seed)
-    n, sigma = int(rng.integers(2, 200)), float(rng.uniform(0.4, 4))
-    used = LogNormalSum(n, sigma)
-    for side, sign in (("call", 1), ("put", -1)):
-        for loss in rng.exponential(1 / sigma, 12):
-            strike = n * math.exp(sign * float(loss))
-            fresh = LogNormalSum(n, sigma)
-            assert used.price(side, strike, "lower") <= fresh.price(side, strike, "upper")
-            assert used.price(side, strike, "upper") >= fresh.price(side, strike, "lower")
-            assert used.price(side, strike, "upper") <= 1.002 * used.price(side, strike, "lower") + 1e-30 * n
-
-
-@pytest.mark.parametrize("sigma", [0.3, 0.8, 2.0, 10.0])
-@pytest.mark.parametrize("step", [0.003, 0.02, 0.3])
-def test_one_term_is_rounded_in_convex_order(sigma, step):
-    """Prices on the rounded terms lie on both sides of the exact ones, and masses and means are kept."""
-    law = LogNormal(sigma)
-    first, last = 8 * step, 800 * step
-    index = np.arange(8, 801)
-    exact_mass = law.below(last) - law.below(first)
-    exact_mean = law.mean_below(last) - law.mean_below(first)
-    above = rounded_up(law, index, step=step, anchor=0.0)
-    below = rounded_down(law, index, start=first, step=step, anchor=0.0)
-    for rounded in (above, below):
-        assert rounded.mass.sum() == pytest.approx(exact_mass, abs=1e-14)
-        assert rounded.mass @ (step * rounded.index) == pytest.approx(exact_mean, abs=1e-13)
-        assert (rounded.mass > 0).all()
-    for strike in np.linspace(first, last, 177).tolist():
-        value = law.call(strike)[0] - law.call(last)[0] - (last - strike) * law.above(last)
-        low, high = (
-            float(rounded.mass @ np.maximum(step * rounded.index - strike, 0.0)) for rounded in (below, above)
-        )
-        assert low <= value + 1e-14
-        assert high >= value - 1e-14
-
-
-def test_a_law_in_one_cell_cannot_be_rounded_down():
-    law = LogNormal(50.0)
-    nothing = rounded_down(law, np.arange(0, 6), start=0.0, step=0.7, anchor=0.0)
-    assert nothing.index.size == 0
-
-
-def test_convex_minorant():
-    """Against the lower hull of the points, edge by edge."""
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        points = np.sort(rng.uniform(0, 1, 40))
-        values = (points - 0.5) ** 2 + 0.02 * rng.normal(size=40)
-        slopes = np.diff(values) / np.diff(points)
-        changes = np.diff(slopes, prepend=slopes.min() - 1, append=slopes.max() + 1)
-
-        def share(before, left_out, after, points=points):
-            return (points[left_out] - points[before]) / (points[after] - points[before])
-
-        kept, mass = convex(changes, share)
-        hull = []
-        for i in range(points.size):
-            while len(hull) > 1 and (values[hull[-1]] - values[hull[-2]]) * (
-                points[i] - points[hull[-1]]
-            ) >= (values[i] - values[hull[-1]]) * (points[hull[-1]] - points[hull[-2]]):
-                hull.pop()
-            hull.append(i)
-        assert kept.tolist() == hull
-        assert mass.sum() == pytest.approx(changes.sum())
-        assert mass @ points[kept] == pytest.approx(changes @ points)
-
-
-def test_no_convex_function_lies_below_a_concave_end():
-    with pytest.raises(ArithmeticError, match="not convex"):
-        convex(np.array([-1.0, 1.0, 1.0]), lambda before, left_out, after: 0.5 * np.ones(left_out.size))
 
 
 GOOD = {"n": 7, "sigma": 2.0}
