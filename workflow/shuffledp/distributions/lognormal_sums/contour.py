@@ -72,7 +72,7 @@ class Contour:
     def __init__(self, law: LogNormal, n: int, bound: Bound, plan: Plan) -> None:
         self._n, self._step = n, plan.step
         self._sign, self._target, self._tilt = plan.place.sign, plan.place.strike, plan.place.tilt
-        self.planned_rate = plan.rate
+        self.planned_steepness = plan.steepness
         self.attained = 0.0  # relative error at the target
         self.terms = terms = round_down(law, plan) if bound == "lower" else round_up(law, plan)
         # signed, so that a put is a call
@@ -171,10 +171,10 @@ class Contour:
         relative += 32 * EPSILON * theta * (strike + self._target)
         return Price(front * scaled, front * (error + relative * abs(scaled)))
 
-    def rate(self, strike: float, price: float) -> float:
+    def steepness(self, strike: float, price: float) -> float:
         """Return the root of the price's second derivative over the price: what the rounding of terms costs
         is proportional to its square."""
-        move, reach = self._sign * (strike - self._target), 0.25 / self.planned_rate
+        move, reach = self._sign * (strike - self._target), 0.25 / self.planned_steepness
         low, high = (float(self._above[self._place(move + side)]) for side in (-reach, reach))
         # a difference of tails, which noise may make negative
         return math.sqrt(max(low - high, 0.0) / (2 * reach * price)) * math.exp(self._log_front / 2)

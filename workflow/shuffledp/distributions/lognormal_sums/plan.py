@@ -49,14 +49,14 @@ class Plan(NamedTuple):
         step: of the lattice.
         start: below it, terms are negligible.
         shifts: tilts, relative to that of ``place``, by which a window is found.
-        rate: how fast the price changes with the strike, relative to itself.
+        steepness: how fast the price changes with the strike, relative to itself.
     """
 
     place: Place
     step: float
     start: float
     shifts: FloatArray
-    rate: float
+    steepness: float
 
 
 def window(
@@ -77,7 +77,9 @@ class Planner:
     def __init__(self, law: LogNormal, n: int) -> None:
         self._law, self._n = law, n
         z = np.linspace(
-            -26.0, 1 / law.sigma + 24.0, math.ceil(tuning.NODES * max(1.0, tuning.NODES_PER_RATE / law.sigma))
+            -26.0,
+            1 / law.sigma + 24.0,
+            math.ceil(tuning.NODES * max(1.0, tuning.NODES_FACTOR / law.sigma)),
         )
         self._y = law.value(z)
         self._log_weight = -0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi))
@@ -163,8 +165,8 @@ class Planner:
             cut = min(cut, float(self._y[int(np.argmax(tail < tuning.DROPPED_BY_PUTS / self._n * tail[0]))]))
         return Place(-1, strike, tilt, cut, cut, estimate)
 
-    def plan(self, place: Place, rate: float) -> Plan:
-        """Choose step and window, for a price that changes at the relative rate ``rate`` with the strike."""
+    def plan(self, place: Place, steepness: float) -> Plan:
+        """Choose step and window, for a price that changes with the strike at the relative ``steepness``."""
         n, y = self._n, self._y
         sign, tilt, cut, second = place.sign, place.tilt, place.cut, place.second_cut
         known = y <= second
@@ -181,12 +183,12 @@ class Planner:
         steps = y / (math.sqrt(0.5) - 0.5)
         coarse = steps * np.cumsum(weights * y) + np.cumsum(weights * y * y)
         fine = steps**2 / 4 * np.cumsum(weights[::-1])[::-1]
-        errors = 0.5 * rate**2 * (coarse + fine)
+        errors = 0.5 * steepness**2 * (coarse + fine)
 
         def step_for(tolerance: float) -> float:
             reached = int(np.searchsorted(errors, tolerance))
             below = float(steps[0]) * math.sqrt(tolerance / max(float(errors[0]), 1e-300))
-            return min(float(steps[reached - 1]) if reached else below, 0.05 / rate)
+            return min(float(steps[reached - 1]) if reached else below, 0.05 / steepness)
 
         variance = float((weights * y**2).sum()) - float((weights * y).sum()) ** 2 / n
         deviation = math.sqrt(max(variance, 1e-12 / tilt**2))
@@ -208,4 +210,4 @@ class Planner:
             below = special.log_ndtr(self._law.normal(y)) + np.maximum((tilt + move) * sign * y, 0.0)
             negligible &= below < moment - tuning.NEGLIGIBLE - math.log(n)
         start = float(y[negligible].max(initial=0.0))
-        return Plan(place, step, start, trial, rate)
+        return Plan(place, step, start, trial, steepness)

@@ -89,22 +89,22 @@ class LogNormalSum:
             <= max(tuning.ACCURATE, tuning.WORSE * contour.attained) * found.value
         ):
             return False
-        return contour.rate(strike, found.value) <= tuning.STEEPER * contour.planned_rate
+        return contour.steepness(strike, found.value) <= tuning.STEEPER * contour.planned_steepness
 
     def _by_a_new_contour(self, place: Place, side: Side, bound: Bound) -> Price:
-        strike, rate = place.strike, place.tilt
+        strike, steepness = place.strike, place.tilt
         for _ in range(tuning.ATTEMPTS):
-            contour = Contour(self._law, self.n, bound, self._planner.plan(place, rate))
+            contour = Contour(self._law, self.n, bound, self._planner.plan(place, steepness))
             self.work += contour.points + tuning.PLANNING
             found = self._by(contour, strike)
             if not found.value > found.error:
                 break
-            actual = contour.rate(strike, found.value)
+            actual = contour.steepness(strike, found.value)
             if side == "call" and found.missing > tuning.ACCURATE * found.value:
                 place = self._planner.place(side, strike, estimate=found.value)
-            elif actual <= tuning.STEEPER * rate:
+            elif actual <= tuning.STEEPER * steepness:
                 break
-            rate = max(rate, actual)
+            steepness = max(steepness, actual)
         # where no contour is accurate, others would not serve neighbouring strikes better
         contour.attained = (found.error + found.missing) / found.value if found.value > found.error else 0.0
         self._contours[side, bound] = contour

@@ -13,7 +13,7 @@ LOOSEST = 5e-4  # the same, where TOLERANCE would take more than USUAL_POINTS
 ACCURATE = 2e-5  # relative error up to which an existing contour serves another strike: a fifth of TOLERANCE
 WORSE = 3.0  # or an error so many times the one at its target, where that one is larger
 STEEPER = 1.2  # how much faster than planned a price may change: what rounding costs grows with its square
-ATTEMPTS = 4  # contours tried for one strike; each corrects the rate that the one before was planned with
+ATTEMPTS = 4  # contours tried for one strike; each corrects the steepness that the last one had
 
 # --- Size of the transform, in points of the lattice
 FEWEST_POINTS = 2**9  # of a window, so that its law is resolved
@@ -25,7 +25,7 @@ PLANNING = 60_000  # points whose transform takes as long as the choice of a pla
 
 # --- Quadrature behind the plan
 NODES = 6000  # of the standard normal variable behind a term
-NODES_PER_RATE = 0.25  # times 1/sigma, how many times more where terms vary fast
+NODES_FACTOR = 0.25  # times 1/sigma, how many times more where terms vary fast
 SLACK = 5.0  # nats above the part of a price that is known in closed form, where the rest needs few digits
 
 # --- What is left out, and bounded
