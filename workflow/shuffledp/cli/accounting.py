@@ -38,11 +38,11 @@ def epsilon(
 ) -> None:
     """Print epsilon by every accountant.
 
-    First comes the interval that epsilon lies in for the worst eps0-LDP randomiser, or, where the mechanism
-    is given, for the worst data sets; then every accountant, the tightest upper bound first, lower bounds
-    last. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak of
-    Renyi accounting only and take no part in the interval. With --randomizer, the interval of that
-    randomiser.
+    The first line is the interval that epsilon lies in for the worst eps0-LDP randomiser, or, where the
+    mechanism is given, for the worst data sets; then every accountant, the tightest upper bound first, lower
+    bounds last. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak
+    of Renyi accounting only and take no part in the interval. With --randomizer the command prints the
+    interval of that randomiser.
     """
     if drawn is not None:
         _draw_epsilon(drawn, randomizer, given, chosen)
@@ -119,7 +119,7 @@ def delta(
 
     The accountant computes epsilon from delta; this is inverted by bisection on log delta. An upper bound
     on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
-    bound is rounded down. With --randomizer, the upper bound of that randomiser.
+    bound is rounded down. With --randomizer it takes the upper bound of that randomiser.
     """
     if drawn is not None:
         _draw_delta(drawn, randomizer, given, chosen)
@@ -173,8 +173,8 @@ def calibrate(
     It is the value of the one variable that is left out: the largest EPS0, T (--rounds), K (--per-round) or
     RATE whose epsilon does not exceed the budget, or the least N (--clients), SIGMA or DELTA. Whole numbers
     are printed whole, others to seven digits, rounded so that epsilon recomputed from what is printed stays
-    within the budget. The accountant must be an upper bound. With --randomizer, the upper bound of that
-    randomiser.
+    within the budget. The accountant must be an upper bound. With --randomizer it takes the upper bound of
+    that randomiser.
     """
     if drawn is not None:
         _draw_answers(drawn, target_eps, randomizer, given, chosen)

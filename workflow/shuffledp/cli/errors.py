@@ -1,4 +1,4 @@
-"""Whatever is wrong, told in one line on stderr, in the words of the command line."""
+"""Whatever is wrong is told in one line on stderr, in the words of the command line."""
 
 from __future__ import annotations
 

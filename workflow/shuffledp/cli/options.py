@@ -139,7 +139,7 @@ def of_variables(
         of_randomizers: whether a randomiser may be named: its own variables and the option of its name.
         ranges: of variables that this command narrows.
         words: help of variables that mean more to this command than the table says.
-        plot: whether the command draws: it takes what and where as ``drawn``, None where it need not.
+        plot: whether the command draws: it takes what to draw, and where to, as ``drawn``; None for nothing.
     """
     of_questions = [VARIABLES[name] for name in (*needed, *besides)]
     taken = [*of_questions, *OF_SYSTEMS, *(OF_RANDOMIZERS if of_randomizers else ())]

@@ -24,10 +24,10 @@ _TABLE = ("phase", "what", "rounds", "epsilon >=", "epsilon <=", "left")
 def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> None:
     """Print what several phases cost together.
 
-    FILE (YAML) holds delta, phases, and as one likes budget and group. A phase is a system's variables (n,
-    k, eps0, ...) with rounds; or a release with known epsilon and delta; or noise with sigma and
-    sensitivity. Printed are epsilon after each phase, from below and from above, what is left of the budget,
-    and how many further rounds of the last phase fit. All phases must be for the same neighbours.
+    FILE (YAML) holds delta and phases, and a budget and a group if wanted. A phase is a system's variables
+    (n, k, eps0, ...) with rounds; or a release with known epsilon and delta; or noise with sigma and
+    sensitivity. The command prints epsilon after each phase, from below and from above, what is left of the
+    budget, and how many further rounds of the last phase fit. All phases must be for the same neighbours.
     """
     if plot is not None:
         drawing.check(plot)

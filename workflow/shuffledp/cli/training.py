@@ -124,7 +124,7 @@ def reproduce(
     EXPERIMENT is one of those that `shuffledp train --list` names.
 
     The first epochs are trained, on one CPU core, and their rows compared with the tables. Another kind of
-    processor may give other last digits. Exits with 1 if a value differs.
+    processor may give other last digits. The exit status is 1 if a value differs.
     """
     wanted = _seeds(seed, seeds)
     optional_packages.need("yaml", "pydantic", "torch", extra="training")
