@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,34 @@ def own_parts(names):
     if constants in names:
         others.discard("shuffledp.randomizers")  # which is loaded on the way to them, and holds nothing
     return {part_of(name) for name in others}
+
+
+def test_few_modules_stand_beside_the_folders():
+    beside = {path.stem for path in ROOT.glob("*.py")} - {"__init__", "__main__"}
+    assert len(beside) <= 5, "put it into the folder that it belongs to"
+
+
+def test_the_tests_have_the_folders_of_the_package(root):
+    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+    assert folders
+    assert folders <= {path.name for path in (root / "tests/unit").iterdir()}
+
+
+# A name with dots in double backquotes: a module of this package, or what one of its modules has.
+NAMED = re.compile(r"``(?:shuffledp\.)?([a-z_0-9]+(?:\.[A-Za-z_0-9]+)+)``")
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_what_a_docstring_names_exists(module):
+    for name in NAMED.findall(SOURCES[module].read_text(encoding="utf-8")):
+        parts = name.split(".")
+        if f"shuffledp.{parts[0]}" not in SOURCES:  # of another package, or of a module beside this one
+            continue
+        known = next(
+            size for size in range(len(parts), 0, -1) if ".".join(["shuffledp", *parts[:size]]) in SOURCES
+        )
+        place = SOURCES[".".join(["shuffledp", *parts[:known]])].read_text(encoding="utf-8")
+        assert known == len(parts) or re.search(rf"\b{parts[known]}\b", place), name
 
 
 def test_the_parts_of_the_package_are_found():

@@ -1,4 +1,4 @@
-"""Privacy profiles: the hockey-stick divergence as a function of eps, of either sign."""
+"""Privacy profiles, the hockey-stick divergence at every eps, and the dominating pairs that they are of."""
 
 from shuffledp.profiles.clones import clones
 from shuffledp.profiles.gaussian import gaussian_epsilon

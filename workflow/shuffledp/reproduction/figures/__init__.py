@@ -1,1 +1,1 @@
-"""Figures from cached results. Drawing reads tables and computes nothing."""
+"""Figures from cached results, a kind a module: drawing reads tables and computes nothing."""
