@@ -137,10 +137,6 @@ Curves, each the same accuracies against epsilon by another accountant:
         """The tables of the figure, one a panel."""
         return self.panels
 
-    def inputs(self, results: str) -> Sequence[str]:
-        """Return the tables."""
-        return tuple(panel.path(results) for panel in self.panels)
-
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the table and title of each panel, the looks of the curves, and the horizontal axis."""
         return {

@@ -123,9 +123,9 @@ class PaperFigure(ABC):
         """The tables that are made for the figure."""
         return ()
 
-    @abstractmethod
     def inputs(self, results: str) -> Sequence[str]:
         """Return the paths of the files that it is drawn from."""
+        return tuple(table.path(results) for table in self.tables)
 
     @abstractmethod
     def parameters(self, results: str) -> Mapping[str, Any]:

@@ -139,10 +139,6 @@ Computed on the CPU in double precision; {% if simulated %}what is drawn has the
         """The tables of the figure, one a curve."""
         return self.curves
 
-    def inputs(self, results: str) -> Sequence[str]:
-        """Return the curves."""
-        return tuple(curve.path(results) for curve in self.curves)
-
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the axes and curves of each panel, and the looks of the curves."""
         panels: dict[str, Any] = {

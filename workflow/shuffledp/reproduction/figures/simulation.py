@@ -101,10 +101,6 @@ class MonteCarlo(PaperFigure):
         """The tables of the figure, one for each number of clients."""
         return self.panels
 
-    def inputs(self, results: str) -> Sequence[str]:
-        """Return the tables."""
-        return tuple(panel.path(results) for panel in self.panels)
-
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the tables."""
         return {"tables": list(self.inputs(results))}
