@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.records.catalogue import Catalogue
@@ -28,6 +29,9 @@ TRAININGS = f"{RESULTS}/training"
 IMAGES = "resources/{data}.json"
 ENVIRONMENT = "../../environment.yml"
 TEMPLATES = Path(workflow.current_basedir).parent / "report"
+
+
+logger.addFilter(jobs.explain)
 
 
 def catalogue():

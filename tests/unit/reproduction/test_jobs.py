@@ -153,3 +153,18 @@ def test_a_request_that_cannot_be_read_is_an_error(tmp_path, capsys):
     with pytest.raises(SystemExit), jobs.making(request, log=tmp_path / "a.log"):
         pytest.fail("the block must not run")
     assert str(request) in capsys.readouterr().err
+
+
+def said(message, *values):
+    """What a reader sees of a line of Snakemake's."""
+    record = logging.LogRecord("snakemake", logging.INFO, __file__, 1, message, values, None)
+    assert jobs.explain(record)
+    assert jobs.explain(record), "a second look adds nothing"
+    return record.getMessage()
+
+
+def test_missing_notes_are_explained_and_other_lines_are_as_they_were():
+    notes = "86 jobs have missing provenance/metadata so that it in part cannot be used to trigger re-runs."
+    assert said(notes).startswith(f"{notes}\nThis is no fault: ")
+    assert said(notes).count("This is no fault") == 1
+    assert said("%d of %s done", 3, "100%") == "3 of 100% done"

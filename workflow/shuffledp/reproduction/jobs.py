@@ -106,3 +106,18 @@ def making(
         if packages is not None:
             environment = provenance.environment(packages=packages, seconds=time.perf_counter() - start)
         requests.record(request, environment=environment)
+
+
+_MISSING = "missing provenance/metadata"
+_EXPLAINED = (
+    "This is no fault: those are Snakemake's own notes, of which a clone has none. What has to be made "
+    "follows from the records beside the results (docs/howto/caching.md)."
+)
+
+
+def explain(record: logging.LogRecord) -> bool:
+    """Add to what Snakemake says of missing notes that this workflow needs none; a filter that passes all."""
+    message = record.getMessage()
+    if _MISSING in message and _EXPLAINED not in message:
+        record.msg, record.args = f"{message}\n{_EXPLAINED}", ()
+    return True
