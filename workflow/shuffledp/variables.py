@@ -114,6 +114,7 @@ class Variable:
         hint: what messages add to the range.
         rises: whether epsilon rises in it, or falls, all others being fixed; None where a budget does not ask
             for it.
+        several: what messages add where several values are given.
     """
 
     name: str
@@ -127,6 +128,7 @@ class Variable:
     limit: Limit | None = None
     hint: str = ""
     rises: bool | None = None
+    several: str = ""
 
     @property
     def whole(self) -> bool:
@@ -168,7 +170,8 @@ OF_SYSTEMS = (
     Variable("k", "--per-round", "K", "k", "clients per round",
              "Clients drawn afresh for each round, at most n", counts(1), limit=_EXACT, rises=True),
     Variable("eps0", "--eps0", "EPS0", r"\epsilon_0", "local privacy",
-             "Local privacy parameter of the randomiser", NON_NEGATIVE, "nats", _HIDING, rises=True),
+             "Local privacy parameter of the randomiser", NON_NEGATIVE, "nats", _HIDING, rises=True,
+             several="; where clients differ in it, give the largest, which all satisfy"),
     Variable("categories", "--categories", "C", "", "categories",
              "Categories of a record, as of k-ary randomised response", counts(2), limit=_EXACT),
     Variable("gamma", "--gamma", "GAMMA", r"\gamma", "probability of a uniform answer",

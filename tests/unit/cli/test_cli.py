@@ -1227,3 +1227,48 @@ def test_figures_are_drawn_against_one_variable(command, tmp_path):
 )
 def test_what_cannot_be_drawn(options, message):
     assert message in refusal("epsilon", *words({**EPSILON, **options}))
+
+
+OF_ONE = {"--clients": "3000", "--eps0": "1", "--randomizer": "krr", "--categories": "20"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "unknown"), [("subsampled-shuffle", "k"), ("shuffled-check-in", "rate")]
+)
+def test_who_takes_part_is_found_for_a_named_randomizer_too(protocol, unknown):
+    command = {**OF_ONE, "--target-eps": "0.1", "--rounds": "50", "--delta": "1e-6", "--protocol": protocol}
+    found = as_json("calibrate", *words(command))
+    setting = {"n": 3000, "eps0": 1.0, "categories": 20, "rounds": 50, "delta": 1e-6, "randomizer": "krr"}
+    answer = found[unknown]
+    beyond = answer + 1 if unknown == "k" else answer * 1.000002
+    at, above = (accountants.epsilon(**setting, **{unknown: value}) for value in (answer, beyond))
+    assert at == found["epsilon"] <= 0.1 < above
+
+
+def test_without_a_protocol_it_is_said_how_to_find_who_takes_part():
+    message = refusal(
+        "calibrate", *words({**OF_ONE, "--target-eps": "1", "--rounds": "9", "--delta": "1e-6"})
+    )
+    assert (
+        "got all of rounds of all clients; to find --per-round, say --protocol subsampled-shuffle" in message
+    )
+
+
+def test_the_protocol_of_a_named_randomizer_must_be_that_of_its_variables():
+    command = {**OF_ONE, "--rounds": "9", "--delta": "1e-6", "--protocol": "subsampled-shuffle"}
+    assert "--per-round is needed for randomizer krr in protocol subsampled-shuffle" in refusal(
+        "epsilon", *words(command)
+    )
+    whole = as_json("epsilon", *words({**command, "--per-round": "30"}))
+    assert whole == as_json(
+        "epsilon", *words({**OF_ONE, "--rounds": "9", "--delta": "1e-6", "--per-round": "30"})
+    )
+
+
+def test_several_eps0_are_refused_with_what_to_give():
+    message = refusal("epsilon", *words({**EPSILON, "--eps0": "1,2"}))
+    assert message == (
+        "Error: --eps0 must be one number, got '1,2'; where clients differ in it, give the largest, which "
+        "all satisfy"
+    )
+    assert refusal("epsilon", *words({**EPSILON, "--rounds": "1,2"})).endswith("one number, got '1,2'")

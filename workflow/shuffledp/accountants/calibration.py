@@ -30,34 +30,41 @@ from shuffledp.profiles import named_randomizers
 from shuffledp.variables import VARIABLES
 
 _LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].most))
+# Who takes part where this is looked for.
+_PROTOCOLS = {"k": "subsampled-shuffle", "rate": "shuffled-check-in"}
 _LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].most))
 
 
-def of_randomizer(randomizer: str, given: Mapping[str, Any]) -> tuple[Accountant, dict[str, Any]]:
+def of_randomizer(
+    randomizer: str, given: Mapping[str, Any], *, protocol: str | None = None
+) -> tuple[Accountant, dict[str, Any]]:
     """Return the upper bound of a named randomiser as an accountant, and the variables of its system.
 
     Args:
         randomizer: one of ``named_randomizers.NAMES``.
         given: the randomiser's parameters, and variables of a protocol, of which some may be missing: k means
             rounds of k clients, rate those who check in, and neither of them rounds of all.
+        protocol: where k or rate is the one that is missing.
 
     Raises:
-        ValueError: there is no such randomiser, or a parameter is missing or out of range.
+        ValueError: there is no such randomiser, a parameter is missing or out of range, or reports of the
+            protocol are not accounted for by what is known of a randomiser.
     """
     takes = named_randomizers.parameters(randomizer)
     own = {name: value for name, value in given.items() if name in takes}
     setting = {name: value for name, value in given.items() if name not in takes}
-    protocol = next(
-        (base.protocol for base in blankets.BASES if {"k", "rate"} & set(base.variables) & set(setting)),
-        "shuffle",
-    )
+    if protocol is None:
+        protocol = next(
+            (base.protocol for base in blankets.BASES if {"k", "rate"} & set(base.variables) & set(setting)),
+            "shuffle",
+        )
     return named.accountant(randomizer, randomizer=randomizer, protocol=protocol, **own), setting
 
 
 def _asked(
-    accountant: str | None, randomizer: str | None, setting: dict[str, Any]
+    accountant: str | None, randomizer: str | None, setting: dict[str, Any], unknown: str = ""
 ) -> tuple[Accountant, dict[str, Any]]:
-    """Return the accountant that is meant and the variables of its system.
+    """Return the accountant that is meant and the variables of its system, of which one may be unknown.
 
     Raises:
         ValueError: neither an accountant nor a randomiser is named, or both are.
@@ -65,7 +72,7 @@ def _asked(
     if accountant is not None and randomizer is None:
         return registry.get(accountant), setting
     if randomizer is not None and accountant is None:
-        return of_randomizer(randomizer, setting)
+        return of_randomizer(randomizer, setting, protocol=_PROTOCOLS.get(unknown))
     given = "neither" if accountant is None else "both"
     raise ValueError(f"name one of accountant and randomizer, got {given}")
 
@@ -107,10 +114,10 @@ def delta_at(
 
 
 def _upper(
-    accountant: str | None, randomizer: str | None, setting: dict[str, Any]
+    accountant: str | None, randomizer: str | None, setting: dict[str, Any], unknown: str = ""
 ) -> tuple[Accountant, dict[str, Any]]:
     """Return what ``_asked`` does, of an accountant that must certify its epsilon."""
-    entry, setting = _asked(accountant, randomizer, setting)
+    entry, setting = _asked(accountant, randomizer, setting, unknown)
     if entry.kind != "upper":
         raise ValueError(
             f"accountant must be an upper bound to keep a budget, got {entry.name!r} ({entry.kind}); "
@@ -161,7 +168,7 @@ def solve(
     if unknown in ("eps0", "rounds", "delta"):
         return _solve_question(accountant, randomizer, unknown, target_eps, setting)
     target = _target(target_eps)
-    entry, setting = _upper(accountant, randomizer, setting)
+    entry, setting = _upper(accountant, randomizer, setting, unknown)
     asked = [name for name in entry.system.variables if VARIABLES[name].rises is not None]
     if unknown not in asked:
         raise ValueError(

@@ -40,6 +40,28 @@ _WORDS = {
 }
 
 
+# Data sets, as ``_attacks`` has them in words, by what all others hold.
+_OTHERS = {
+    "all others on a third category": "third",
+    "all others on a third record": "third",
+    "all others on the first record": "first",
+}
+
+
+class Leak(NamedTuple):
+    """What one round of a named randomiser leaks of two neighbouring data sets.
+
+    Attributes:
+        pairs: as for ``losses.pairs``, of a lower bound.
+        error: relative, of the laws of reports that they rest on.
+        reports: of a round.
+    """
+
+    pairs: list[Outcomes]
+    error: float
+    reports: int
+
+
 class _Case(NamedTuple):
     """A named randomiser in a protocol.
 
@@ -254,6 +276,41 @@ def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
     known = named_randomizers.named(randomizer, eps0=some, **parameters)
     inside = checked["eps0"] == some
     return _Case(found[0], checked, randomizer, known if inside else None, parameters)
+
+
+def lower(randomizer: str, setting: Mapping[str, Any], *, rounds: int, delta: float) -> float:
+    """Return the lower end of ``bracket`` of a named randomiser.
+
+    Args:
+        randomizer: as for ``epsilon``.
+        setting: as for ``epsilon``.
+        rounds: number of rounds, one number >= 0.
+        delta: target, in [0, 1).
+    """
+    return _lower(_case(randomizer, setting), rounds, delta)[0]
+
+
+def leaks(randomizer: str, setting: Mapping[str, Any], *, nats: float) -> dict[str, Leak]:
+    """Return what a round leaks by what all other clients hold: "third", a third record, or "first".
+
+    The client who differs holds the first record or the second. So rounds of several randomisers with one
+    and the same key have one and the same pair of neighbouring data sets, where a client's record is all that
+    the randomisers ask about.
+
+    Args:
+        randomizer: as for ``epsilon``.
+        setting: as for ``epsilon``.
+        nats: how far below the rest an outcome is left out.
+    """
+    case = _case(randomizer, setting)
+    found: dict[str, Leak] = {}
+    if case.known is None:
+        return found
+    for words, pairs, error in _attacks(case, case.known, nats):
+        if words not in _OTHERS:  # from here on clients hold both records
+            break
+        found.setdefault(_OTHERS[words], Leak(pairs, error, case.setting.get("k", case.setting["n"])))
+    return found
 
 
 def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:

@@ -44,6 +44,8 @@ def checked(name: str, value: Any) -> float:
         ValueError: it is out of the variable's range.
     """
     wanted = VARIABLES[name].range
+    if isinstance(value, list | tuple):
+        raise ValueError(f"{name} must be one number, got {value!r}{VARIABLES[name].several}")
     if wanted.whole:
         return checks.count(name, value, at_least=int(wanted.least))
     if wanted.most == math.inf:

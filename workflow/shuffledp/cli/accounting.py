@@ -23,6 +23,10 @@ _UNUSUAL_ROUNDS = (
     "arrived in any round for K, and N times that over K, rounded down, for N, which leaves the rate K/N "
     "as it is."
 )
+_OTHER_PROTOCOLS = (
+    " of rounds of all clients; to find --per-round, say --protocol subsampled-shuffle, and to find --rate, "
+    "--protocol shuffled-check-in"
+)
 _ONE = "One of those that `shuffledp accountants` lists (default: the tightest upper bound as a rule)."
 
 
@@ -262,7 +266,7 @@ def _left_out(randomizer: str | None, given: dict[str, Any], chosen: Mapping[str
         from shuffledp.accountants import calibration
 
         _leave_out(chosen)
-        system = calibration.of_randomizer(randomizer, given)[0].system
+        system = calibration.of_randomizer(randomizer, given, protocol=chosen["--protocol"])[0].system
     asked = [name for name in (*system.variables, "rounds", "delta") if VARIABLES[name].rises is not None]
     missing = [name for name in asked if name not in given]
     # one that never is looked for, and one that is of another system, are told of first
@@ -272,7 +276,9 @@ def _left_out(randomizer: str | None, given: dict[str, Any], chosen: Mapping[str
         listed = ", ".join(VARIABLES[name].option for name in asked)
         told = " and ".join(VARIABLES[name].option for name in missing)
         raise ValueError(
-            f"leave out one of {listed}, which is found; " + (f"left out are {told}" if told else "got all")
+            f"leave out one of {listed}, which is found; "
+            + (f"left out are {told}" if told else "got all")
+            + (_OTHER_PROTOCOLS if randomizer and not told and system.protocol == "shuffle" else "")
         )
     return missing[0]
 
@@ -352,6 +358,8 @@ def _of_randomizer(
 ) -> None:
     """Print the interval of a named randomiser; the protocol follows from the variables."""
     _leave_out(chosen)
+    if chosen["--protocol"] is not None:  # it must be the one that the variables set
+        _entry(name, given, chosen)
     from shuffledp import accountants
 
     found = accountants.bracket(**given, randomizer=name)
@@ -375,11 +383,11 @@ def _in_words(given: Mapping[str, float], randomizer: str | None) -> str:
 
 def _leave_out(chosen: Mapping[str, str | None]) -> None:
     """Refuse options that have no meaning beside a named randomiser."""
-    for option, value in chosen.items():
-        if value is not None:
+    for option in ("--mechanism", "--accountant"):
+        if chosen[option] is not None:
             raise ValueError(
-                f"{option} has no meaning with --randomizer, got {value!r}: --per-round, --rate or neither "
-                "set the protocol; leave it out"
+                f"{option} has no meaning with --randomizer, got {chosen[option]!r}: the randomizer says it; "
+                "leave it out"
             )
 
 
@@ -400,7 +408,7 @@ def _entry(
     from shuffledp.accountants import calibration
 
     _leave_out(chosen)
-    entry, setting = calibration.of_randomizer(randomizer, given)
+    entry, setting = calibration.of_randomizer(randomizer, given, protocol=chosen["--protocol"])
     about = f"randomizer {randomizer} in protocol {entry.protocol}"
     return entry, _of_system(entry.system, setting, but=but, about=about), _named(randomizer)
 

@@ -59,13 +59,15 @@ class Number(click.ParamType[float]):
         values: what it may be.
         limit: how far it is computed, if that is less.
         hint: what a refusal adds to the range.
+        several: what a refusal adds where several numbers are given.
     """
 
     name = "number"
 
-    def __init__(self, values: Range, limit: Limit | None = None, hint: str = "") -> None:
+    def __init__(self, values: Range, limit: Limit | None = None, hint: str = "", several: str = "") -> None:
         self._values = values
         self._limit = limit
+        self._several = several
         self._wanted = values.words + (" (1e6 will do)" if values.whole else "") + hint
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -87,6 +89,8 @@ class Number(click.ParamType[float]):
             ValueError: it means none, or one out of the range or beyond the limit; the message names the
                 option.
         """
+        if "," in text:
+            raise ValueError(f"{option} must be one number, got {text!r}{self._several}")
         number = _finite(text)
         if number not in self._values:
             raise ValueError(f"{option} must be {self._wanted}, got {text!r}")
@@ -117,7 +121,7 @@ def _option(variable: Variable, values: Range, words: str, *, required: bool) ->
         variable.option,
         variable.name,
         metavar=variable.letter,
-        type=Number(values, variable.limit, variable.hint),
+        type=Number(values, variable.limit, variable.hint, variable.several),
         required=required,
         help=words,
     )

@@ -1,5 +1,6 @@
 """Plans: against enumeration in exact fractions, closed forms, and the accountants of single phases."""
 
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
@@ -266,6 +267,11 @@ ONE = {**SHUFFLE, "rounds": 2}
         ({"delta": 1e-5, "phases": [SHUFFLE]}, ("phases", 0), "rounds is missing"),
         ({"delta": 1e-5, "phases": [{**ONE, "rounds": math.nan}]}, ("phases", 0, "rounds"), "rounds must be"),
         ({"delta": 1e-5, "phases": [{**ONE, "eps0": math.nan}]}, ("phases", 0), "eps0 must be"),
+        (
+            {"delta": 1e-5, "phases": [{**ONE, "eps0": [1, 2]}]},
+            ("phases", 0),
+            "eps0 must be one number, got [1, 2]; where clients differ in it, give the largest, which all",
+        ),
         ({"delta": 1e-5, "phases": [{**ONE, "k": 3000}]}, ("phases", 0), "k must be at most n"),
         ({"delta": 1e-5, "phases": [{"n": 3, "rounds": 1}]}, ("phases", 0), "n set no system"),
         ({"delta": 1e-5, "phases": [{**ONE, "reports": 0}]}, ("phases", 0, "reports"), "reports must be"),
@@ -324,3 +330,68 @@ def test_a_budget_that_is_spent_is_no_budget():
     assert caught.value.place == ("phases", 1)
     with pytest.raises(ValueError, match="budget must be given"):
         plan(ONE).further_rounds()
+
+
+def histograms(records, matrix):
+    """The law of what a shuffle of reports shows, by listing all of them."""
+    law = Counter()
+    for reports in itertools.product(range(len(matrix)), repeat=len(records)):
+        chance = math.prod(matrix[record][report] for record, report in zip(records, reports, strict=True))
+        law[tuple(sorted(reports))] += chance
+    return law
+
+
+def randomised_responses(categories, eps0):
+    other = 1 / (math.exp(eps0) + categories - 1)
+    return [
+        [other * (math.exp(eps0) if one == answer else 1) for answer in range(categories)]
+        for one in range(categories)
+    ]
+
+
+def divergence(epsilon, rounds):
+    """The hockey-stick divergence of several rounds, each a pair of laws."""
+    return sum(
+        max(
+            math.prod(one[seen] for (one, _), seen in zip(rounds, all_seen, strict=True))
+            - math.exp(epsilon)
+            * math.prod(other[seen] for (_, other), seen in zip(rounds, all_seen, strict=True)),
+            0.0,
+        )
+        for all_seen in itertools.product(*(one for one, _ in rounds))
+    )
+
+
+@pytest.mark.parametrize("clients", [1, 3])
+def test_the_lower_end_of_named_randomisers_is_that_of_data_sets_over_all_phases(clients):
+    settings = ({"eps0": 1.0, "categories": 3}, {"eps0": 0.5, "categories": 4})
+    phases = [{"n": clients, "randomizer": "krr", "rounds": 1, **setting} for setting in settings]
+    last = Plan.read({"delta": 0.01, "phases": phases}).spent()[-1]
+    lower, upper = last.lower, last.upper
+    exact = []  # delta at the lower end, of the data sets that it may be of
+    for others in (0, 2):
+        data = [[record] + [others] * (clients - 1) for record in (0, 1)]
+        rounds = [
+            tuple(histograms(records, randomised_responses(**setting)) for records in data)
+            for setting in settings
+        ]
+        for pairs in (rounds, [pair[::-1] for pair in rounds]):
+            exact.append((divergence(lower, pairs), divergence(lower * 1.001, pairs)))
+    assert max(at for at, _ in exact) >= 0.01 * (1 - 1e-9), "certified below"
+    assert max(above for _, above in exact) < 0.01, "and not less than a thousandth below"
+    assert lower <= upper < 1.05 * lower
+
+
+def test_named_randomisers_compose_from_below_with_any_other_phase():
+    krr = {"n": 1000, "k": 100, "eps0": 1, "randomizer": "krr", "categories": 100, "rounds": 100}
+    of_unit = {"n": 1000, "k": 100, "eps0": 2, "randomizer": "privunit", "dimension": 100, "rounds": 50}
+    phases = [krr, of_unit, {"n": 1000, "k": 100, "eps0": 1, "rounds": 50}]
+    rows = Plan.read({"delta": 1e-6, "phases": phases}).spent()
+    own = {key: value for key, value in krr.items() if key != "rounds"}
+    assert rows[0].lower == accountants.bracket(rounds=100, delta=1e-6, **own).lower
+    lower = [row.lower for row in rows]
+    assert 0 < lower[0] < lower[1] < lower[2]
+    assert all(0.85 * row.upper < row.lower <= row.upper for row in rows)
+    released = {"release": {"epsilon": 0.1, "delta": 1e-8}}
+    more = Plan.read({"delta": 1e-6, "phases": [krr, released]}).spent()[-1]
+    assert rows[0].lower + 0.05 < more.lower <= more.upper

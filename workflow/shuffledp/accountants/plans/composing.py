@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from shuffledp import numerics
-from shuffledp.accountants import via_pld
+from shuffledp.accountants import named, via_pld
 from shuffledp.accountants.plans import pairs as of_rounds
 from shuffledp.accountants.plans.parts import Noise, Release, Rounds, Side
 from shuffledp.pld.common_lattice import compositions
 from shuffledp.pld.composition import LatticeTooFineError
+from shuffledp.profiles import attacks
 from shuffledp.profiles.gaussian import gaussian_epsilon
 
 ROUNDING = 16 * numerics.EPSILON  # relative, of sums and products of epsilons
@@ -103,14 +104,26 @@ def _lower(counts: Mapping[Any, int], delta: float) -> float:
     if rest < 0:
         return math.inf
     rest = max(rest, numerics.SMALLEST_DELTA)
-    for choice in range(2):
-        listed = [(_pairs_of(part, "lower", choice, nats), count) for part, count in counts.items()]
-        of = [(pairs, count) for pairs, count in listed if pairs]
+    by_name = any(isinstance(part, Rounds) and part.randomizer for part in counts)
+    # where all others hold a third record, every other randomiser may be the worst for these data sets too;
+    # where they hold the first, only those that are named are known to leak
+    for others, choice in (("third", 0), ("third", 1), *([("first", 0)] if by_name else [])):
+        leaks = [(_leak(part, others, choice, nats), count) for part, count in counts.items()]
+        of = [(leak.pairs, count) for leak, count in leaks if leak.pairs]
+        moved = sum(
+            attacks.loss_error(leak.error, reports=leak.reports, rounds=count, nats=nats)
+            for leak, count in leaks
+        )
+        needed = rest
+        if moved:
+            needed = (rest * math.exp(min(moved, 700.0)) + 2 * math.exp(-nats)) * (1 + ROUNDING)
+            if needed >= 1:
+                continue
         for direction in range(max((len(pairs) for pairs, _ in of), default=1)):
             pairs = [(pairs[direction % len(pairs)], count) for pairs, count in of]
             for composition, _ in compositions(pairs, mu=mu, nats=nats, bound="lower"):
                 try:
-                    best = max(best, composition.epsilon(rest))
+                    best = max(best, float(composition.epsilon(needed)) - 2 * moved)
                 except LatticeTooFineError:
                     continue
                 break
@@ -124,6 +137,22 @@ def _pairs_of(part: Any, side: Side, choice: int, nats: float) -> of_rounds.Pair
     if isinstance(part, Release):
         return [of_rounds.released(part.epsilon, part.delta, bound=side)]
     return _cached_pairs(part, side, choice, nats)
+
+
+def _leak(part: Any, others: str, choice: int, nats: float) -> named.Leak:
+    """Return what one round leaks at least, of data sets in which all others hold the first record or a third
+    one; no pairs where nothing is known of it, or where it is noise, which is composed by itself."""
+    if not isinstance(part, Rounds):
+        return named.Leak(list(_pairs_of(part, "lower", choice, nats) or []), 0.0, 1)
+    if part.randomizer:
+        return _leaks(part, nats).get(others, named.Leak([], 0.0, 1))
+    pairs = _cached_pairs(part, "lower", choice, nats) if others == "third" else None
+    return named.Leak(list(pairs or []), 0.0, 1)
+
+
+@functools.lru_cache(maxsize=64)
+def _leaks(part: Rounds, nats: float) -> dict[str, named.Leak]:
+    return named.leaks(part.randomizer, dict(part.own), nats=nats)
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.accountants import registry, systems
+from shuffledp.accountants import named, registry, systems
 from shuffledp.accountants.plans import pairs
 
 Side = Literal["upper", "lower"]
@@ -34,12 +34,16 @@ class Rounds:
         setting: its variables and their values.
         below: the setting of lower bounds; None where none is composed.
         chance: probability that a client is drawn for a round, where everybody may see who is.
+        randomizer: that of a phase which names one, "" for others.
+        own: its parameters and the variables of its protocol.
     """
 
     entry: registry.Accountant
     setting: tuple[tuple[str, Any], ...]
     below: tuple[tuple[str, Any], ...] | None
     chance: float = 1.0
+    randomizer: str = ""
+    own: tuple[tuple[str, Any], ...] = ()
 
     @property
     def neighbours(self) -> systems.Neighbours | None:
@@ -55,6 +59,8 @@ class Rounds:
         """Return epsilon of these rounds and no others."""
         if side == "upper":
             return float(self.entry.epsilon(**dict(self.setting), rounds=count, delta=delta))
+        if self.randomizer:
+            return named.lower(self.randomizer, dict(self.own), rounds=count, delta=delta)
         if self.below is None:
             return 0.0
         answers, _ = registry.attempts(self._lower(), **dict(self.below), rounds=count, delta=delta)

@@ -152,7 +152,8 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         own = {**own, "eps0": own["eps0"] * reports}
         at((*place, "reports"), lambda: check_limit("eps0", own["eps0"]))
         words += f", reports={reports}"
-    return Rounds(entry, tuple(own.items()), below, drawn), words
+    asked = tuple(setting.items()) if randomizer is not None else ()
+    return Rounds(entry, tuple(own.items()), below, drawn, randomizer or "", asked), words
 
 
 def _entry(raw: Mapping[str, Any], setting: Mapping[str, Any]) -> registry.Accountant:
