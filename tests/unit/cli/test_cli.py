@@ -1271,4 +1271,3 @@ def test_several_eps0_are_refused_with_what_to_give():
         "Error: --eps0 must be one number, got '1,2'; where clients differ in it, give the largest, which "
         "all satisfy"
     )
-    assert refusal("epsilon", *words({**EPSILON, "--rounds": "1,2"})).endswith("one number, got '1,2'")

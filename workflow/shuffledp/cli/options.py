@@ -89,7 +89,7 @@ class Number(click.ParamType[float]):
             ValueError: it means none, or one out of the range or beyond the limit; the message names the
                 option.
         """
-        if "," in text:
+        if self._several and "," in text:
             raise ValueError(f"{option} must be one number, got {text!r}{self._several}")
         number = _finite(text)
         if number not in self._values:
