@@ -306,10 +306,11 @@ def leaks(randomizer: str, setting: Mapping[str, Any], *, nats: float) -> dict[s
     found: dict[str, Leak] = {}
     if case.known is None:
         return found
+    reports: int = case.setting["k" if "k" in case.setting else "n"]
     for words, pairs, error in _attacks(case, case.known, nats):
         if words not in _OTHERS:  # from here on clients hold both records
             break
-        found.setdefault(_OTHERS[words], Leak(pairs, error, case.setting.get("k", case.setting["n"])))
+        found.setdefault(_OTHERS[words], Leak(pairs, error, reports))
     return found
 
 
