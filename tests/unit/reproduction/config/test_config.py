@@ -874,3 +874,56 @@ def test_a_stated_point_is_of_a_panel_and_a_curve_of_its_figure(root, tmp_path, 
     overlay.write_text(yaml.safe_dump({"accuracy": {"girgis2021": {"fig3": {"stated": [point]}}}}))
     with pytest.raises(ValueError, match=f"{key} of what the paper states must be one of .* got '{wrong}'"):
         config.load([root / "config/config.yaml", overlay])
+
+
+# A window of balle2020 in a figure of accuracy
+WINDOW = {
+    **{"data": "synthetic", "model": "mnist_cnn_16", "n": 200, "protocol": "fixed-window", "slots": 100},
+    **{"randomizer": "l2_hemisphere", "clip": "norm", "clip_norm": 0.005, "eps0": 2, "delta": 1e-6},
+    **{"epochs": [2], "learning_rates": [0.1], "seeds": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("figure", "panel", "message"),
+    [
+        ({}, {}, "curves must be named, by the figure or by each of its panels"),
+        ({"curves": ["girgis2021-upper"]}, {}, "'girgis2021-upper' is for subsampled-shuffle with ldp"),
+        ({}, {"curves": ["fixed-window-sun"]}, "did you mean 'fixed-window-sum'"),
+        (
+            {"stated": [{"panel": "a", "curve": "girgis2021-upper", "epsilon": 1, "accuracy": 50}]},
+            {"curves": ["fixed-window-sum"]},
+            r"one of the figure's \(fixed-window-sum\), got 'girgis2021-upper'",
+        ),
+        ({"curves": ["girgis2021-upper"]}, {"curves": ["fixed-window-sum"]}, None),
+    ],
+)
+def test_a_panel_of_accuracies_may_have_accountants_of_its_own(root, tmp_path, figure, panel, message):
+    panels = {"a": {"experiment": "window", "title": "t", **panel}}
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(
+        yaml.safe_dump(
+            {
+                "training": {"experiments": {"window": WINDOW}},
+                "accuracy": {"beyond": {"own": {**figure, "panels": panels}}},
+                "captions": {"beyond": {"own": {"shows": "A window."}}},
+            }
+        )
+    )
+    if message is not None:
+        with pytest.raises(ValueError, match=message):
+            config.load([root / "config/config.yaml", overlay])
+        return
+    settings = config.load([root / "config/config.yaml", overlay])
+    (own,) = [one for one in settings.of("accuracy", untrained=True) if one.name == "own"]
+    (table,) = own.tables
+    assert table.accountants == ("fixed-window-sum",)
+    parameters = table.product("results").parameters
+    assert parameters["rounds_of_one"] == 100
+    assert parameters["setting"] == {"slots": 100, "participation": 1.0, "eps0": 2.0, "delta": 1e-6}
+
+
+def test_a_ratio_of_quantities_is_of_curves_of_its_panel(load):
+    ratio = "[fixed-window-dummies]\n          ratio: [fixed-window-dummies, b]"
+    with pytest.raises(ValueError, match="ratio must name curves of the panel, got fixed-window-dummies, b"):
+        load(STYLED + QUANTITIES.replace("[fixed-window-dummies]", ratio))

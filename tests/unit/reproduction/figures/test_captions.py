@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+from pathlib import Path
 
 import docutils.core
 import docutils.utils
@@ -17,8 +18,10 @@ from shuffledp.records import files, tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.figures.captions import render, render_gallery
 from shuffledp.reproduction.figures.numbers import short
+from shuffledp.reproduction.figures.words import dummies
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.trainings import recorded
+from shuffledp.training.experiment import Experiment
 
 SHORT = [
     (0, "0"),
@@ -204,7 +207,9 @@ def test_what_the_caption_of_theorem3_says(root, shipped):
     asked = shipped.product(figure).parameters["theorem"]
     bound = girgis2021_convergence(read[0]["round"].to_numpy(), **asked).excess_risk
     largest = experiment.clip_norm * experiment.diameter
-    assert (bound > largest).all(), "the bound lies above L D"
+    assert (bound > largest).all(), "the runs end before the bound says something"
+    assert girgis2021_convergence(8_900, **asked).excess_risk > largest
+    assert girgis2021_convergence(9_100, **asked).excess_risk < largest, "from some 9,000 rounds on"
     for table in read:
         assert table["round"].iloc[-1] == experiment.rounds
         assert (table["excess_risk"] >= 0).all()
@@ -212,3 +217,33 @@ def test_what_the_caption_of_theorem3_says(root, shipped):
     setting = {"dimension": experiment.dimension, "eps0": experiment.eps0}
     own = constants.hemisphere_scale(**setting) ** 2
     assert step_size.local_variance(lipschitz=1, norm=2, **setting) / own == pytest.approx(9, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ""),
+        (
+            {"protocol": "fixed-window", "slots": 10, "k": None},
+            # 10 (9/10)^20 of 10
+            "1 of the 10 updates of a window (12.2%) expected as dummies, 15.0% made",
+        ),
+        (
+            {"protocol": "sliding-window", "slots": 10, "k": None},
+            # the slots 10 to 20, (9/10)^10 of them
+            "4 of the 11 updates of a window (34.9%) expected as dummies, 13.6% made",
+        ),
+    ],
+)
+def test_a_caption_counts_dummy_updates(tmp_path, changes, expected):
+    setting = {
+        **{"name": "tiny", "data": "synthetic", "model": "mnist_cnn_16", "n": 20, "k": 10, "clip": "norm"},
+        **{"randomizer": "l2_hemisphere", "clip_norm": 0.01, "eps0": 1.0, "delta": 1e-5},
+        **{"epochs": (2,), "learning_rates": (0.1,)},
+    }
+    experiment = Experiment(**{**setting, **changes})
+    (run,) = recorded.runs(experiment, str(tmp_path))
+    assert dummies(experiment, str(tmp_path)) == expected.partition(",")[0]
+    Path(run).parent.mkdir(parents=True)
+    tables.write_table(run, {"epoch": [1, 2], "dummies": [1, 3]})
+    assert dummies(experiment, str(tmp_path)) == expected

@@ -25,7 +25,7 @@ def run(*excess, rounds=ROUNDS):
 
 
 def test_mean_band_bound_and_privacy_are_drawn():
-    figure = draw_convergence([run(0.4, 0.2, 0.1), run(0.6, 0.4, 0.1)], theorem=THEOREM)
+    figure = draw_convergence([run(0.4, 0.2, 0.1), run(0.6, 0.4, 0.1)], theorem=THEOREM, made="2 seeds, CPU")
     left, right = figure.axes
     stated = girgis2021_convergence(ROUNDS, **THEOREM)
     bound, most, mean = left.lines
@@ -41,6 +41,7 @@ def test_mean_band_bound_and_privacy_are_drawn():
         assert axis.get_xscale() == "log"
         np.testing.assert_array_equal(axis.lines[0].get_xdata(), ROUNDS)
     assert "785" in left.get_title()
+    assert left.get_title().endswith("\n2 seeds, CPU")
     assert r"\epsilon_0 = 2" in right.get_title()
 
 

@@ -91,6 +91,7 @@ class Convergence(PaperFigure):
                 "diameter": experiment.diameter,
             },
             "stated_to": self.settings.stated_to,
+            "made": ", ".join(words.made(results, experiment)),
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
@@ -123,11 +124,17 @@ _BEYOND = 40  # points at which the theorem is drawn beyond the runs
 def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in parameters["runs"]]
-    return draw_convergence(runs, theorem=parameters["theorem"], stated_to=parameters["stated_to"])
+    return draw_convergence(
+        runs, theorem=parameters["theorem"], stated_to=parameters["stated_to"], made=parameters["made"]
+    )
 
 
 def draw_convergence(
-    runs: Sequence[pd.DataFrame], *, theorem: Mapping[str, Any], stated_to: float | None = None
+    runs: Sequence[pd.DataFrame],
+    *,
+    theorem: Mapping[str, Any],
+    stated_to: float | None = None,
+    made: str = "",
 ) -> Figure:
     """Draw both parts of the theorem beside each other.
 
@@ -135,6 +142,7 @@ def draw_convergence(
         runs: a table a seed, with the columns round and excess_risk, all of the same rounds.
         theorem: what ``girgis2021_convergence`` takes beside the rounds.
         stated_to: largest number of rounds of which the theorem is drawn; None for that of the runs.
+        made: words on the runs, for the title of the first panel.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. The line is the mean over seeds, the band from the
@@ -178,7 +186,7 @@ def draw_convergence(
         left.set_ylabel(r"excess risk $F(\theta_T) - F(\theta^*)$")
         left.set_title(
             rf"(a) $d = {theorem['dimension']}$, $L = {theorem['lipschitz']:g}$, "
-            rf"$D = {theorem['diameter']:g}$"
+            rf"$D = {theorem['diameter']:g}$" + (f"\n{made}" if made else "")
         )
         panel = Panel(right, "b", log_x=True, log_y=True)
         shown = panel.keep("Theorem 1", told, epsilon, color=_RUNS)

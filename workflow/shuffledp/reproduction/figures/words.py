@@ -71,7 +71,7 @@ def devices(runs: Iterable[str]) -> str:
 def titled(title: str, experiments: Sequence[Experiment], results: str) -> str:
     """Return the title of a panel, and below it what all that was trained for it has in common."""
     lines = []
-    for of in (_symbols, functools.partial(_runs, results)):
+    for of in (_symbols, functools.partial(made, results)):
         each = [of(experiment) for experiment in experiments]
         lines.append(", ".join(word for word in each[0] if all(word in other for other in each)))
     return "\n".join(filter(None, [title, *lines]))
@@ -91,7 +91,7 @@ def _symbols(experiment: Experiment) -> list[str]:
     return words
 
 
-def _runs(results: str, experiment: Experiment) -> list[str]:
+def made(results: str, experiment: Experiment) -> list[str]:
     """Return in words how many runs there are, and on what."""
     seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
     return [seeds, devices(recorded.runs(experiment, results))]
