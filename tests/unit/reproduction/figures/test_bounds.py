@@ -176,8 +176,10 @@ def test_a_ratio_is_to_the_largest_of_the_others():
     tables = {"one": [2, 4, 8], "other": [1, 3, 2], "third": [2, 1, 4]}
     panels = {"a": {name: curve(epsilon=values) for name, values in tables.items()}}
     styles = {**STYLES, "third": STYLES["one"]}
-    figure = draw_bounds(panels, variables={"a": "rounds"}, styles=styles, ratio=tuple(tables))
+    own = {"ratio": tuple(tables), "strip_label": "one over all"}
+    figure = draw_bounds(panels, variables={"a": "rounds"}, styles=styles, **own)
     _, strip = panel_axes(figure)
+    assert strip.get_ylabel() == "one over all"
     assert strip.lines[0].get_ydata() == pytest.approx([1, 4 / 3, 2])
 
 

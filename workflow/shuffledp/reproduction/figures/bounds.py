@@ -51,6 +51,8 @@ class BoundsSection(Section):
     """Curves: the ratio of the first to the largest of the others is drawn under each panel."""
     relative: str = LEFT_OUT
     """A curve: the ratio of every other one to it is drawn under each panel."""
+    strip: str = "ratio"
+    """Words beside the strips under the panels."""
     common_y: bool = False
     """Whether all panels have one range of the y axis."""
     delta: Target = LEFT_OUT
@@ -143,6 +145,7 @@ Curves:
             "styles": self.looks,
             "ratio": self.settings.ratio,
             "relative": self.settings.relative,
+            "strip": self.settings.strip,
             "common_y": self.settings.common_y,
         }
 
@@ -204,6 +207,7 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
         titles={name: panel["title"] for name, panel in parameters["panels"].items()},
         ratio=parameters["ratio"],
         relative=parameters["relative"],
+        strip_label=parameters["strip"],
         common_y=parameters["common_y"],
     )
 
@@ -216,6 +220,7 @@ def draw_bounds(
     titles: Mapping[str, str] | None = None,
     ratio: Sequence[str] | None = None,
     relative: str | None = None,
+    strip_label: str = "ratio",
     common_y: bool = False,
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
@@ -231,6 +236,7 @@ def draw_bounds(
         ratio: accountants; that of the first over the largest of the others is drawn in a strip under each
             panel.
         relative: an accountant; the ratio of every other curve to its is drawn there instead.
+        strip_label: words beside the strips.
         common_y: whether all panels have one range of the y axis.
 
     Returns:
@@ -275,7 +281,7 @@ def draw_bounds(
             if column == 0:
                 axis.set_ylabel(VARIABLES[dependent_variable(variable)].label)
                 if strip:
-                    lowest.set_ylabel("ratio")
+                    lowest.set_ylabel(strip_label)
         if common_y:
             lows, highs = zip(*(axis.get_ylim() for axis in axes), strict=True)
             for axis in axes:
