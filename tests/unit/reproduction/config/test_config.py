@@ -836,6 +836,27 @@ def test_page_of_keys_is_current(root):
     assert (root / "config/README.md").read_text(encoding="utf-8") == PAGE
 
 
+def test_the_example_of_the_page_of_keys_is_a_configuration(root, shipped, tmp_path):
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    path = tmp_path / "mine.yaml"
+    path.write_text(example, encoding="utf-8")
+    mine = config.load([root / "config/config.yaml", path])
+    assert (mine.results, mine.figures) == ("results/mine", "figures/mine")
+    assert len(mine.declared) == len(shipped.declared)
+    changed = [
+        curve.panel for curve, before in zip(mine.curves, shipped.curves, strict=True) if curve != before
+    ]
+    assert set(changed) == {"a"}
+
+
+def test_the_page_of_keys_has_the_headings_that_a_catalogue_shows():
+    headings = re.findall(r"^#+ .*$", re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL), re.MULTILINE)
+    assert headings == [
+        *("# Configuration", "## Workflow overview", "## Running the workflow"),
+        *("### Keys", "### Variables"),
+    ]
+
+
 def test_every_key_is_described():
     rows = [line.split(" | ") for line in PAGE.splitlines() if line.startswith("| `")]
     assert len(rows) > 20
