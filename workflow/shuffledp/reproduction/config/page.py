@@ -40,7 +40,7 @@ snakemake --cores 1 --configfile mine.yaml figures/mine/girgis2021/fig2.pdf   # 
 ```
 
 A misspelt key, or a value that a key may not have, is refused in a line that names the file, the line and
-what is possible. `config/smoke.yaml` is such a file, with the same jobs in seconds; `config/sweep.yaml` is one
+what is possible. `config/smoke.yaml` is such a file, with the same jobs in seconds; `config/sweep.yaml` is
 for a large study. Another Snakefile may take the workflow as a module, and gives the configuration with it.
 
 ### Keys
