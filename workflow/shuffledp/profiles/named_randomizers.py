@@ -133,13 +133,17 @@ def _disjoint(share: float, overlap: float) -> Overlaps:
 
 
 def krr(*, eps0: float, categories: int) -> Named:
-    """k-ary randomised response: the true category with e times the probability of each other one.
+    """Return what is known of k-ary randomised response.
 
-    omega is uniform on the k categories and S_x = {x}: f = 1/k, b = k/(e + k - 1), and the sets are disjoint.
+    It sends the true category with e times the probability of each other one. omega is uniform on the k
+    categories and S_x = {x}: f = 1/k, b = k/(e + k - 1), and the sets are disjoint.
 
     Args:
         eps0: local privacy parameter, > 0.
         categories: their number k, >= 2.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     k = checks.count("categories", categories, at_least=2)
     if k == 2:
@@ -148,9 +152,10 @@ def krr(*, eps0: float, categories: int) -> Named:
 
 
 def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
-    """Subset selection: a set of s of k categories, e times as likely if the true one is in it.
+    """Return what is known of subset selection.
 
-    omega is uniform on the sets of s categories, S_x those that hold x: f = s/k, b = k/(k + (e - 1) s), and
+    It sends a set of s of k categories, which is e times as likely if the true one is in it. omega is uniform
+    on the sets of s categories, S_x those that hold x: f = s/k, b = k/(k + (e - 1) s), and
     omega(S_x0 \\ S_x1) = s (k - s)/(k (k - 1)). For s > k/2 the blanket is smaller than that of the worst
     randomiser, and tv alone is used.
 
@@ -158,6 +163,9 @@ def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
         eps0: local privacy parameter, > 0.
         categories: their number k, >= 2.
         subset: the size s of the set that is sent, 1 <= s < k.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     k, s = checks.count("categories", categories, at_least=2), checks.count("subset", subset)
     if s >= k:
@@ -179,11 +187,12 @@ def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
 
 
 def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
-    """Local hashing: randomised response over g cells of the hash of the record, sent with the seed.
+    """Return what is known of local hashing.
 
-    The hash function is drawn uniformly from a family for each report anew, and its seed is part of the
-    report. omega is uniform on functions and cells, S_x = {(h, h(x))}: f = 1/g, b = g/(e + g - 1), and
-    omega(S_x0 \\ S_x1) = (1 - collision)/g.
+    It is randomised response over g cells of the hash of the record, sent with the seed. The hash function is
+    drawn uniformly from a family for each report anew, and its seed is part of the report. omega is uniform
+    on functions and cells, S_x = {(h, h(x))}: f = 1/g, b = g/(e + g - 1), and omega(S_x0 \\ S_x1) = (1 -
+    collision)/g.
 
     For one hash function that is public for the round there is ``public_hashing``; a bound with a collision
     probability does not hold for that. Nor does any hold for a function for each client: it says who sent.
@@ -198,6 +207,9 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
         cells: their number g, >= 2.
         collision: lower bound on the probability that two records have one hash: 1/g if the values of two are
             independent; at 0 the bound holds for every family.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     g = checks.count("cells", cells, at_least=2)
     collision = checks.probability("collision", collision, zero=True)
@@ -211,26 +223,31 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
 
 
 def public_hashing(*, eps0: float, cells: int) -> Named:
-    """Randomised response over g cells of a hash that is public for the round, and one for all clients.
+    """Return what is known of public hashing.
 
-    The hash is known before the reports are sent, so the numbers must hold given any hash function: given
-    one that tells the two records apart it is randomised response over the cells. How often two records
-    collide is of no help: the divergence is not concave in their total variation, and may not be bounded at
-    the mean over hash functions. The laws are those given such a hash function, and a lower end from them is
-    one for clients who know it.
+    It is randomised response over g cells of a hash that is public for the round, one for all clients. The
+    hash is known before the reports are sent, so the numbers must hold given any hash function: given one
+    that tells the two records apart it is randomised response over the cells. How often two records collide
+    is of no help: the divergence is not concave in their total variation, and may not be bounded at the mean
+    over hash functions. The laws are those given such a hash function, and a lower end from them is one for
+    clients who know it.
 
     Args:
         eps0: local privacy parameter, > 0.
         cells: their number g, >= 2.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     return krr(eps0=eps0, categories=checks.count("cells", cells, at_least=2))
 
 
 def hadamard_response(*, eps0: float) -> Named:
-    """Hadamard response: a column of a Hadamard matrix, e times as likely where the record's row has a one.
+    """Return what is known of Hadamard response.
 
-    omega is uniform on the columns. The sets of two rows have measure 1/2 and meet in 1/4, and those of three
-    rows in general position are independent: f = 1/2, b = 2/(e + 1), omega(S_x0 \\ S_x1) = 1/4.
+    It sends a column of a Hadamard matrix, e times as likely where the record's row has a one. omega is
+    uniform on the columns. The sets of two rows have measure 1/2 and meet in 1/4, and those of three rows in
+    general position are independent: f = 1/2, b = 2/(e + 1), omega(S_x0 \\ S_x1) = 1/4.
 
     Args:
         eps0: local privacy parameter, > 0.
@@ -239,8 +256,9 @@ def hadamard_response(*, eps0: float) -> Named:
 
 
 def _unary(eps0: float, q: float) -> Named:
-    """Unary encoding: a bit for every category, set with probability p for the true one and q for each other.
+    """Return what is known of a unary encoding.
 
+    It sends a bit for every category, set with probability p for the true one and q for each other, with
     e = p (1 - q)/((1 - p) q). For omega let every bit be set with probability q, independently, and let S_x
     be where the bit of x is: relative to omega, R_x is (1 - p)/(1 - q) off S_x and e times that on it. So
     f = q, b = (1 - p)/(1 - q), and omega(S_x0 \\ S_x1) = q (1 - q).
@@ -249,9 +267,10 @@ def _unary(eps0: float, q: float) -> Named:
 
 
 def oue(*, eps0: float) -> Named:
-    """Optimised unary encoding: the true bit is set with probability 1/2, every other with q = 1/(e + 1).
+    """Return what is known of optimised unary encoding.
 
-    Of all unary encodings: f = q, b = (1 - p)/(1 - q) = (e + 1)/(2 e), omega(S_x0 \\ S_x1) = q (1 - q).
+    The true bit is set with probability 1/2, every other with q = 1/(e + 1). As of all unary encodings: f =
+    q, b = (1 - p)/(1 - q) = (e + 1)/(2 e), omega(S_x0 \\ S_x1) = q (1 - q).
 
     Args:
         eps0: local privacy parameter, > 0.
@@ -260,9 +279,10 @@ def oue(*, eps0: float) -> Named:
 
 
 def rappor(*, eps0: float) -> Named:
-    """Basic RAPPOR, symmetric unary encoding: every bit is flipped with q = 1/(e^(eps0/2) + 1).
+    """Return what is known of basic RAPPOR, the symmetric unary encoding.
 
-    Of all unary encodings: f = q, b = (1 - p)/(1 - q) = e^(-eps0/2), omega(S_x0 \\ S_x1) = q (1 - q).
+    Every bit is flipped with probability q = 1/(e^(eps0/2) + 1). As of all unary encodings: f = q, b = (1 -
+    p)/(1 - q) = e^(-eps0/2), omega(S_x0 \\ S_x1) = q (1 - q).
 
     Args:
         eps0: local privacy parameter, > 0.
@@ -271,7 +291,7 @@ def rappor(*, eps0: float) -> Named:
 
 
 def privunit(*, eps0: float, dimension: int) -> Named:
-    """PrivUnit with the best cap, on unit vectors, and on vectors of the ball by a random sign.
+    """Return what is known of PrivUnit with the best cap, on unit vectors or, by a random sign, on the ball.
 
     omega is uniform on the sphere, S_x the cap around x, and f the cap's share of the sphere. The caps of
     opposite vectors are disjoint. A vector inside the ball sends the report of a random one of two opposite
@@ -281,6 +301,9 @@ def privunit(*, eps0: float, dimension: int) -> Named:
     Args:
         eps0: local privacy parameter, > 0.
         dimension: d >= 2.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     d = checks.count("dimension", dimension, at_least=2)
     made = constants.privunit(dimension=d, eps0=eps0)
@@ -344,10 +367,11 @@ def _cap_overlap(dimension: int, threshold: float) -> tuple[float, float]:
 
 
 def hemisphere(*, eps0: float) -> Named:
-    """The hemisphere randomiser of unit vectors: PrivUnit with half of the sphere for a cap.
+    """Return what is known of the hemisphere randomiser of unit vectors.
 
-    f = 1/2 and b = 2/(e + 1); the sets of opposite vectors are disjoint. So nothing is gained over the worst
-    randomiser. The third record is a vector at right angles, whose set halves those of the two.
+    It is PrivUnit with half of the sphere for a cap: f = 1/2 and b = 2/(e + 1); the sets of opposite vectors
+    are disjoint. So nothing is gained over the worst randomiser. The third record is a vector at right
+    angles, whose set halves those of the two.
 
     Args:
         eps0: local privacy parameter, > 0.
@@ -356,14 +380,18 @@ def hemisphere(*, eps0: float) -> Named:
 
 
 def coordinate(*, eps0: float, dimension: int = 2) -> Named:
-    """Coordinate sampling: a uniform coordinate and one bit by randomised response, also after a rotation.
+    """Return what is known of coordinate sampling.
 
-    omega is uniform on coordinates and bits, S_x the bits that are those of x: f = 1/2 and b = 2/(e + 1); the
-    sets of x and -x are disjoint. The third record agrees with either in half of the coordinates.
+    It sends a uniform coordinate and one bit by randomised response, also after a rotation. omega is uniform
+    on coordinates and bits, S_x the bits that are those of x: f = 1/2 and b = 2/(e + 1); the sets of x and -x
+    are disjoint. The third record agrees with either in half of the coordinates.
 
     Args:
         eps0: local privacy parameter, > 0.
         dimension: of the vectors, >= 1; any even one says the same.
+
+    Raises:
+        ValueError: an argument is out of range.
     """
     d = checks.count("dimension", dimension)
     if d == 1:
@@ -379,7 +407,7 @@ def coordinate(*, eps0: float, dimension: int = 2) -> Named:
 
 
 def laplace(*, eps0: float) -> Named:
-    """Laplace noise of scale 1/eps0 on records in [0, 1].
+    """Return what is known of Laplace noise of scale 1/eps0 on records in [0, 1].
 
     The farther of the records 0 and 1 gives the least density, so the infimum of all R_x is min(R_0, R_1), of
     mass b = 1 - tv, with tv = TV(R_0, R_1) = 1 - e^(-eps0/2). Hence f = 1/(e^(eps0/2) + 1). The third record
@@ -401,7 +429,7 @@ def laplace(*, eps0: float) -> Named:
 
 
 def piecewise(*, eps0: float) -> Named:
-    """The piecewise mechanism on records in [-1, 1] (Wang and others, 2019).
+    """Return what is known of the piecewise mechanism on records in [-1, 1] (Wang and others, 2019).
 
     With r = e^(eps0/2) and C = (r + 1)/(r - 1), a report in [-C, C] has on an interval S_x of length C - 1 e
     times the density that it has off it. omega is uniform on [-C, C]: f = (C - 1)/(2 C) = 1/(r + 1), b = 1/r.
