@@ -136,7 +136,7 @@ def test_smoke_decides_the_claims_as_the_full_run_does(whole_smoke, root, settin
     full = tables.read_table(root / "results/claims.csv")
     untrained = found["verdict"] == "not computed"
     trained = {*("G6a", "G6b", "G7a", "G7b", "G8a", "G8b", "G9a", "G9b", "G10a", "G10b", "G11")}
-    trained |= {"B5a", "L1a", "L2a", "L2b", "L3a", "L3b", "L4a", "L4b", "L7", "L8"}
+    trained |= {"B5a", "B5b", "L1a", "L2a", "L2b", "L3a", "L3b", "L4a", "L4b", "L7", "L8"}
     assert set(found["id"][untrained]) == trained
     # these tell how many points, clients or runs there were, or at which of the points something ends
     counted = found["id"].isin(["B1", "B2", "B3", "B4", "K2a", "K2b", "K4a", "K4d", "K7", "L5", "L6"])

@@ -175,3 +175,21 @@ def _b5a(tables: Tables) -> Decision:
         n=int(first.n), slots=int(first.slots), participation=float(first.participation)
     )
     return _in_training(table, bound)
+
+
+@claim(
+    id="B5b",
+    paper=_PAPER,
+    statement=(
+        "A sliding window of a training has at most (n - m + 1)/e dummy updates in expectation (Proposition "
+        "4.4)"
+    ),
+    stated="inequality",
+    rule="inequality",
+    curves={"run": RunKey("training", "balle2020-sliding-window", "seed0")},
+    figure="training b",
+)
+def _b5b(tables: Tables) -> Decision:
+    table = tables["run"]
+    _, bound = balle2020.sliding_window_empty_slots(n=int(table.n.iloc[0]), slots=int(table.slots.iloc[0]))
+    return _in_training(table, bound)
