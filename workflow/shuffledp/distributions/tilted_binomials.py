@@ -181,6 +181,13 @@ def binomial_blocks(
     Values so many nats below the most probable one are left out. Where there are millions, neighbours
     within a block are summed by their middle.
 
+    Args:
+        trials: a whole number >= 0.
+        log_p: log of the probability of a success.
+        log_q: log of that of a failure.
+        relative_width: of the blocks, >= 0.
+        nats: how far below the most probable value others are left out.
+
     Raises:
         ValueError: single values are asked for, and they are too many.
     """

@@ -24,7 +24,7 @@ from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 
 
 def _log_special_case(order: FloatArray, log_m: float | FloatArray, eps0: float) -> FloatArray:
-    """Theorem 6, for orders >= 2."""
+    """Return the logarithm of Theorem 6, for orders >= 2."""
     square = math.log(4) + 2 * numerics.log_expm1(eps0) - eps0 - log_m
     log_base = math.log(2) + 2 * numerics.log_expm1(2 * eps0) - 2 * eps0 - log_m
     general = np.log(order) + special.gammaln(order / 2) + order / 2 * log_base
@@ -64,9 +64,9 @@ def girgis2021_special_case(order: ArrayLike, *, m: int, eps0: float) -> float |
 
 
 def girgis2021_reduced(order: ArrayLike, *, k: int, eps0: float) -> float | FloatArray:
-    """Ternary chi-alpha divergence of the shuffle of k reports: girgis2021, Theorem 5, by Theorem 6.
+    """Return the ternary chi-alpha divergence of a shuffle of k reports: girgis2021, Theorems 5 and 6.
 
-    The mean over m ~ Bin(k - 1, e^-eps0) of Theorem 6 for m + 1 reports or, where that is smaller, of
+    It is the mean over m ~ Bin(k - 1, e^-eps0) of Theorem 6 for m + 1 reports or, where that is smaller, of
     (e^eps0 - e^-eps0)^order, which no triple of reports exceeds. Theorem 4 bounds this mean by its value at
     half the mean of m and by Chernoff's inequality.
 
@@ -101,9 +101,10 @@ def girgis2021_reduced(order: ArrayLike, *, k: int, eps0: float) -> float | Floa
 def girgis2021_subsampled(
     order: ArrayLike, *, gamma: float, ternary: Callable[[FloatArray], ArrayLike]
 ) -> float | FloatArray:
-    """Renyi DP of a sample of clients from the ternary divergence of their shuffle: girgis2021, Lemma 2.
+    """Return Renyi DP of a sample of clients, by the ternary divergence of its shuffle: girgis2021, Lemma 2.
 
-    log(1 + sum over alpha = 2, ..., order of C(order, alpha) gamma^alpha zeta(alpha)^alpha)/(order - 1).
+    It is log(1 + sum over alpha = 2, ..., order of C(order, alpha) gamma^alpha zeta(alpha)^alpha)/(order -
+    1).
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
@@ -190,7 +191,7 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
 def log_moment_excess(order: FloatArray, *, k: int, log_gamma: float, eps0: float) -> FloatArray:
     """Return log of Theorem 1's bound on E (P/Q)^order, less 1; gamma apart from the clones among k reports.
 
-    Increasing in gamma and decreasing in k.
+    It rises with gamma and falls with k.
 
     Args:
         order: whole numbers >= 2, one-dimensional.

@@ -23,7 +23,13 @@ _TELLING = 0.01  # of delta: errors that take more make a coarser lattice worth 
 
 
 def composed(counts: Mapping[Any, int], delta: float, side: Side) -> float:
-    """Return epsilon of rounds of several kinds, of one record."""
+    """Return epsilon of rounds of several kinds, of one record.
+
+    Args:
+        counts: how many rounds there are of each part of a plan.
+        delta: target, in [0, 1).
+        side: "upper": certified; "lower": no valid accountant can report less.
+    """
     pure = sum(part.pure * count for part, count in counts.items() if part.pure > 0)
     if side == "upper":
         pure *= 1 + ROUNDING

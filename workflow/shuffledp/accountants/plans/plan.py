@@ -137,7 +137,7 @@ class Plan:
         return self._of_group(counts)
 
     def _of_group(self, counts: Mapping[Any, int]) -> float:
-        """Epsilon of a group: rises from the epsilon of one record until what is left of delta is enough."""
+        """Return epsilon of a group: it rises from that of one record until the rest of delta is enough."""
         if self.delta == 0:
             return self.group * composed(counts, 0.0, "upper")
         epsilon = 0.0
@@ -219,7 +219,7 @@ class Plan:
 
 
 def _log_group_factor(group: int, epsilon: float) -> float:
-    """log((e^(g eps) - 1)/(e^eps - 1)), which is log g at 0."""
+    """Return log((e^(g eps) - 1)/(e^eps - 1)), which is log g at 0."""
     if epsilon == 0:
         return math.log(group)
     return (group - 1) * epsilon + math.log(-math.expm1(-group * epsilon) / -math.expm1(-epsilon))

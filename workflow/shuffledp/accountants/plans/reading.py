@@ -18,7 +18,11 @@ _OF_EXTRA = ("name", "rounds", "neighbours")
 
 
 def at(place: Sequence[str | int], check: Callable[[], Any]) -> Any:
-    """Return what a check does; where it refuses, say at which place of the plan."""
+    """Return what a check returns; where it refuses, say at which place of the plan.
+
+    Raises:
+        PlanError: the check refuses.
+    """
     try:
         return check()
     except PlanError:
@@ -34,7 +38,17 @@ def _mapping(raw: object, place: Sequence[str | int], of: str) -> Mapping[str, A
 
 
 def check_keys(raw: object, known: Sequence[str], place: Sequence[str | int], of: str) -> None:
-    """Refuse keys that a mapping may not have, and what is no mapping."""
+    """Refuse keys that a mapping may not have, and what is no mapping.
+
+    Args:
+        raw: what should be a mapping.
+        known: the keys that it may have.
+        place: keys and positions that lead to it.
+        of: what messages call it.
+
+    Raises:
+        PlanError: it has another key, or is none.
+    """
     raw = _mapping(raw, place, of)
     for key in raw:
         if key not in known:
@@ -188,7 +202,11 @@ def _related(phases: Sequence[Phase]) -> Iterator[tuple[int, Phase]]:
 
 
 def check_together(phases: Sequence[Phase]) -> None:
-    """Refuse phases with different neighbours, and phases that compose with none."""
+    """Refuse phases with different neighbours, and phases that compose with none.
+
+    Raises:
+        PlanError: there are such phases.
+    """
     related = list(_related(phases))
     for place, phase in related[1:]:
         first = related[0][1]

@@ -194,8 +194,10 @@ def _drawn_norms(*, n: int, slots: int, runs: int, seed: int) -> FloatArray:
     variables=("n", "slots", "delta", "runs", "seed"),
 )
 def _load_norm_quantile(*, n: int, slots: int, delta: float, runs: int, seed: int) -> Point:
-    """The norm that a share delta of so many runs exceeds, which is what Lemma A.6 bounds. The standard error
-    is that of how many runs lie below it, in norms."""
+    """Return the norm that a share delta of so many runs exceeds, which is what Lemma A.6 bounds.
+
+    The standard error is that of how many runs lie below it, in norms.
+    """
     count = checks.count("runs", runs, at_least=2)
     beyond = checks.probability("delta", delta)
     norms = np.sort(_drawn_norms(n=n, slots=slots, runs=count, seed=seed))
