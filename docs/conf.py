@@ -23,12 +23,15 @@ extensions = [
     "sphinx_click",
     "generated",
     "inventories",
+    "options",
 ]
 exclude_patterns = ["_generated"]
 nitpicky = False
 
 html_theme = "furo"
 html_title = f"shuffledp {release}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 

@@ -155,6 +155,21 @@ def test_site_keeps_the_hyphens_of_options(site):
     assert not re.findall("\N{EN DASH}[a-z]", page)
 
 
+def test_site_keeps_options_in_one_line(site):
+    page = (site / "tutorial/first_epsilon.html").read_text(encoding="utf-8")
+    assert re.search(r'<code class="[^"]*option-name[^"]*"><span class="pre">--clients</span></code>', page)
+    (sheet,) = re.findall(r'href="([^"?]*site\.css)', page)
+    assert "code.option-name" in (site / "tutorial" / sheet).read_text(encoding="utf-8")
+
+
+def test_site_has_one_title_a_page(site):
+    for path in site.rglob("*.html"):
+        headings = re.findall(r"<h([1-6])>(.*?)<a", path.read_text(encoding="utf-8"))
+        assert [level for level, _ in headings].count("1") <= 1, path
+        first = [title for level, title in headings if level == "1"]
+        assert not [title for level, title in headings if level == "2" and title in first], path
+
+
 def test_site_leads_to_other_documentation(site):
     page = (site / "reference/python.html").read_text(encoding="utf-8")
     assert "library/exceptions.html#ValueError" in page
