@@ -18,7 +18,7 @@ from shuffledp.records import files, tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.figures.captions import render, render_gallery
 from shuffledp.reproduction.figures.numbers import short
-from shuffledp.reproduction.figures.words import dummies
+from shuffledp.reproduction.figures.words import dummies, titled
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
@@ -247,3 +247,17 @@ def test_a_caption_counts_dummy_updates(tmp_path, changes, expected):
     Path(run).parent.mkdir(parents=True)
     tables.write_table(run, {"epoch": [1, 2], "dummies": [1, 3]})
     assert dummies(experiment, str(tmp_path)) == expected
+
+
+def test_a_title_of_many_formulas_takes_two_lines(tmp_path):
+    setting = {
+        **{"name": "tiny", "data": "synthetic", "model": "mnist_cnn_16", "n": 20, "clip": "norm"},
+        **{"randomizer": "l2_hemisphere", "clip_norm": 0.01, "eps0": 1.0, "delta": 1e-5},
+        **{"epochs": (2,), "learning_rates": (0.1,), "protocol": "fixed-window", "slots": 10},
+    }
+    everyone = Experiment(**setting, participation=1.0)
+    first, *formulas, runs = titled("a window", [everyone], str(tmp_path)).split("\n")
+    assert (first, runs) == ("a window", "1 seed, ?")
+    assert [line.count("$") // 2 for line in formulas] == [3, 2]
+    left_out = titled("a window", [Experiment(**setting)], str(tmp_path)).split("\n")
+    assert [line.count("$") // 2 for line in left_out[1:-1]] == [4]

@@ -32,6 +32,7 @@ _FEATURES = {
         "images, the private half being the clients'"
     ),
 }
+_WORDS = 4  # of a line of a title, which fit above one panel
 # The lines of a caption about curves, by what ``curves`` returns.
 CURVES = """\
 {% for curve in curves %}
@@ -73,7 +74,9 @@ def titled(title: str, experiments: Sequence[Experiment], results: str) -> str:
     lines = []
     for of in (_symbols, functools.partial(made, results)):
         each = [of(experiment) for experiment in experiments]
-        lines.append(", ".join(word for word in each[0] if all(word in other for other in each)))
+        common = [word for word in each[0] if all(word in other for other in each)]
+        half = len(common) if len(common) <= _WORDS else -(-len(common) // 2)
+        lines += [", ".join(common[:half]), ", ".join(common[half:])]
     return "\n".join(filter(None, [title, *lines]))
 
 
