@@ -145,6 +145,16 @@ def test_arrays_name_value_and_range(name, value, wrap):
     assert accepted in message
 
 
+@pytest.mark.parametrize("name", ARRAY_CHECKS)
+def test_refusals_of_long_arrays_are_one_short_line(name):
+    check, _, _ = ARRAY_CHECKS[name]
+    for value in (np.full(1000, -3.0), np.full((40, 50), "x")):
+        message = refusal(check, value)
+        assert "\n" not in message
+        assert len(message) < 300
+    assert "got -3.0 among 1000 values" in refusal(check, np.full(1000, -3.0))
+
+
 @pytest.mark.parametrize("value", NO_ARRAYS, ids=repr)
 @pytest.mark.parametrize("name", ARRAY_CHECKS)
 def test_arrays_refuse_what_holds_no_real_numbers(name, value):

@@ -31,7 +31,7 @@ def test_an_entry_is_complete(variable):
     assert variable.meaning
     assert not variable.meaning.endswith(".")
     assert variable.label
-    assert variable.limit is None or variable.limit.most in variable.range
+    assert variable.limit is None or variable.most in variable.range or variable.limit.most == math.inf
 
 
 def test_systems_are_set_by_the_variables_of_the_table():
@@ -82,10 +82,27 @@ def test_the_configuration_may_fix_what_is_in_the_range_of_the_table(variable):
     least = said.get("minimum", said.get("exclusiveMinimum"))
     most = said.get("maximum", said.get("exclusiveMaximum", math.inf))
     assert said["type"] == ("integer" if variable.whole else "number")
+    limited = variable.limit is not None and variable.limit.most < math.inf
     assert ("exclusiveMinimum" in said) == (variable.range.without_least and not variable.limit)
-    assert ("exclusiveMaximum" in said) == (variable.range.without_most and not variable.limit)
-    limit = variable.limit or variable.range
-    assert (least, most) == (max(limit.least, variable.range.least), limit.most)
+    assert ("exclusiveMaximum" in said) == (variable.range.without_most and not limited)
+    # that 0 is one and what is just above it is none, a schema does not say
+    least_of_limit = variable.limit.least if variable.limit and 0 not in variable.range else 0
+    assert (least, most) == (max(least_of_limit, variable.range.least), variable.most)
+
+
+@pytest.mark.parametrize(
+    "variable", [one for one in VARIABLES.values() if one.limit], ids=lambda one: one.name
+)
+def test_a_value_beyond_a_limit_is_refused_with_its_reason(variable):
+    limit = variable.limit
+    if limit.most < math.inf:
+        assert variable.beyond(limit.most) is None
+        assert variable.beyond(2 * limit.most).endswith(f"since {limit.why}, got {2 * limit.most!r}")
+    if limit.least:
+        assert variable.beyond(limit.least) is None
+        said = variable.beyond(limit.least / 2)
+        assert said.startswith("must be 0 or at least" if 0 in variable.range else "must be at least")
+        assert said.endswith(f"since {limit.why_least or limit.why}, got {limit.least / 2!r}")
 
 
 def test_bounds_for_one_relation_of_neighbours_say_nothing_of_another():

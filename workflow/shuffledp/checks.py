@@ -7,6 +7,7 @@ names the argument, the value that came in and the values that would have been a
 from __future__ import annotations
 
 import math
+import reprlib
 from numbers import Real
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 Choice = TypeVar("Choice", bound=str)
+_SHOWN = 100  # characters of a value that a refusal repeats
 
 
 def _number(name: str, value: object) -> float:
@@ -82,15 +84,26 @@ def _array(name: str, value: ArrayLike) -> FloatArray:
     except ValueError:  # lists of different lengths
         array = np.asarray(None)
     if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} must be a number or an array of numbers, got {value!r}")
+        raise ValueError(f"{name} must be a number or an array of numbers, got {reprlib.repr(value)}")
     return array.astype(np.float64)
+
+
+def _got(value: object, array: FloatArray, accepted: BoolArray) -> str:
+    """Return what came in; of more than fits into a line, the first number that is not accepted."""
+    shown = repr(value)
+    if len(shown) <= _SHOWN and "\n" not in shown:
+        return shown
+    return f"{float(array[~accepted][0])!r} among {array.size} values"
 
 
 def reals(name: str, value: ArrayLike, *, at_least: float = -math.inf) -> FloatArray:
     """Return an array (of any shape) of finite numbers >= ``at_least``."""
     array = _array(name, value)
-    if not (np.isfinite(array) & (array >= at_least)).all():
-        raise ValueError(f"{name} must hold finite numbers{_range(at_least)}, got {value!r}")
+    accepted = np.isfinite(array) & (array >= at_least)
+    if not accepted.all():
+        raise ValueError(
+            f"{name} must hold finite numbers{_range(at_least)}, got {_got(value, array, accepted)}"
+        )
     return array
 
 
@@ -99,26 +112,30 @@ def probabilities(name: str, value: ArrayLike, *, zero: bool = False, one: bool 
     array = _array(name, value)
     above = array >= 0 if zero else array > 0
     below = array <= 1 if one else array < 1
-    if not (above & below).all():
+    accepted = above & below
+    if not accepted.all():
         interval = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
-        raise ValueError(f"{name} must lie in {interval}, got {value!r}")
+        raise ValueError(f"{name} must lie in {interval}, got {_got(value, array, accepted)}")
     return array
 
 
 def counts(name: str, value: ArrayLike, *, at_least: int = 0) -> FloatArray:
     """Return an array (of any shape) of whole numbers >= ``at_least``, as float64."""
     array = _array(name, value)
-    if not (np.isfinite(array) & (array == np.floor(array)) & (array >= at_least)).all():
-        raise ValueError(f"{name} must hold whole numbers >= {at_least}, got {value!r}")
+    accepted = np.isfinite(array) & (array == np.floor(array)) & (array >= at_least)
+    if not accepted.all():
+        raise ValueError(f"{name} must hold whole numbers >= {at_least}, got {_got(value, array, accepted)}")
     return array
 
 
 def integer_orders(value: ArrayLike) -> FloatArray:
     """Return Renyi orders for a theorem that holds at whole orders >= 2 only."""
     array = _array("order", value)
-    if not (np.isfinite(array) & (array == np.floor(array)) & (array >= 2) & (array <= 2.0**53)).all():
+    accepted = np.isfinite(array) & (array == np.floor(array)) & (array >= 2) & (array <= 2.0**53)
+    if not accepted.all():
         raise ValueError(
-            f"order must hold whole numbers >= 2 (and <= 2^53) for this bound, got {value!r}; between two of "
+            "order must hold whole numbers >= 2 (and <= 2^53) for this bound, got "
+            f"{_got(value, array, accepted)}; between two of "
             "them interpolate (order - 1) * rdp linearly, as shuffledp.rdp.to_epsilon does"
         )
     return array
@@ -127,8 +144,9 @@ def integer_orders(value: ArrayLike) -> FloatArray:
 def real_orders(value: ArrayLike) -> FloatArray:
     """Return Renyi orders for a bound that holds at every finite order > 1."""
     array = _array("order", value)
-    if not (np.isfinite(array) & (array > 1)).all():
-        raise ValueError(f"order must hold finite numbers > 1, got {value!r}")
+    accepted = np.isfinite(array) & (array > 1)
+    if not accepted.all():
+        raise ValueError(f"order must hold finite numbers > 1, got {_got(value, array, accepted)}")
     return array
 
 

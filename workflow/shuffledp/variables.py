@@ -19,18 +19,27 @@ class Limit(NamedTuple):
 
     Attributes:
         least: smallest value, where it is more than what the variable means that ends here; 0 if not.
-        most: largest value.
+        most: largest value, inf where the range is what ends it.
         why: why it ends there, after "since".
+        why_least: why it begins where it does, if that is something else.
     """
 
     least: float
     most: float
     why: str
+    why_least: str = ""
 
-    def beyond(self, value: float) -> str | None:
-        """Return what a message says after a variable's name if its value is out of the limit, else None."""
+    def beyond(self, value: float, *, zero: bool = False) -> str | None:
+        """Return what a message says after a variable's name if its value is out of the limit, else None.
+
+        Args:
+            value: the value.
+            zero: whether 0 is one that the variable may take.
+        """
         if 0 < value < self.least:  # what is smaller is no value at all, which others say
-            return f"must be at least {self.least:g}, since {self.why}, got {value!r}"
+            either = "0 or " if zero else ""
+            why = self.why_least or self.why
+            return f"must be {either}at least {self.least:g}, since {why}, got {value!r}"
         if value > self.most:
             return f"must be at most {self.most:g}, since {self.why}, got {value!r}"
         return None
@@ -92,7 +101,10 @@ UP_TO_HALF = Range(0, 0.5, without_least=True)
 
 _EXACT = Limit(0, 1e15, "whole numbers far beyond it are not exact in double precision")
 _SQUARES = Limit(1e-100, 1e100, "its square must be exact in double precision")
-_HIDING = Limit(0, 1e5, "reports with a larger one hide nothing")
+_SMALL = 1e-30
+_PRODUCTS = "products of several such numbers must be exact in double precision"
+_HIDING = Limit(_SMALL, 1e5, "reports with a larger one hide nothing", _PRODUCTS)
+_LIKELY = Limit(_SMALL, math.inf, _PRODUCTS)
 # of no variable, but read and refused like one
 THREADS = Limit(0, 1024, "no machine of today computes faster with more")
 
@@ -154,12 +166,13 @@ class Variable:
     def description(self) -> str:
         """Its meaning, unit and limit in a sentence."""
         unit = f" ({self.unit})" if self.unit else ""
-        limit = f"; at most {self.limit.most:g}, since {self.limit.why}" if self.limit else ""
+        limited = self.limit and self.limit.most < math.inf
+        limit = f"; at most {self.limit.most:g}, since {self.limit.why}" if self.limit and limited else ""
         return f"{self.meaning}{unit}{limit}."
 
     def beyond(self, value: float) -> str | None:
         """Return what a message says after its name if a value is out of its limit, else None."""
-        return self.limit.beyond(value) if self.limit else None
+        return self.limit.beyond(value, zero=0 in self.range) if self.limit else None
 
 
 # fmt: off
@@ -175,23 +188,23 @@ OF_SYSTEMS = (
     Variable("categories", "--categories", "C", "", "categories",
              "Categories of a record, as of k-ary randomised response", counts(2), limit=_EXACT),
     Variable("gamma", "--gamma", "GAMMA", r"\gamma", "probability of a uniform answer",
-             "Probability that a k-ary randomised response is drawn uniformly", INSIDE),
+             "Probability that a k-ary randomised response is drawn uniformly", INSIDE, limit=_LIKELY),
     Variable("rate", "--rate", "RATE", r"\gamma", "check-in rate",
-             "Probability that a client checks in to a round, on its own", INSIDE, rises=True),
+             "Probability that a client checks in to a round, on its own", INSIDE, limit=_LIKELY, rises=True),
     Variable("slots", "--slots", "M", "m", "slots",
              "Slots of a window, of which a client picks one", counts(1), limit=_EXACT),
     Variable("participation", "--participation", "P", "p_0", "participation",
-             "Probability that a client takes part in a window at all", PROBABILITY),
+             "Probability that a client takes part in a window at all", PROBABILITY, limit=_LIKELY),
     Variable("sigma", "--sigma", "SIGMA", r"\sigma", "noise",
              "Deviation of the Gaussian noise over the records' largest distance", POSITIVE, limit=_SQUARES,
              rises=False),
     Variable("delta0", "--delta0", "DELTA0", r"\delta_0", "failure probability",
-             "Probability with which a local randomiser may fail its eps0", BELOW_ONE),
+             "Probability with which a local randomiser may fail its eps0", BELOW_ONE, limit=_LIKELY),
     Variable("share", "--share", "F", "F", "share of the blanket",
-             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF,
+             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF, limit=_LIKELY,
              hint="; every eps0-LDP randomiser may be taken at 1/2"),
     Variable("tv", "--tv", "TV", r"\mathrm{TV}", "total variation",
-             "Bound on the total variation between reports of two records", PROBABILITY),
+             "Bound on the total variation between reports of two records", PROBABILITY, limit=_LIKELY),
 )
 # What sets a randomiser that is named, besides eps0 and the categories above.
 OF_RANDOMIZERS = (
@@ -202,7 +215,8 @@ OF_RANDOMIZERS = (
     Variable("cells", "--cells", "G", "g", "cells",
              "Values of a hash of local hashing", counts(2), limit=_EXACT),
     Variable("collision", "--collision", "P", "p", "collision",
-             "Least probability that two records have one hash, where each report draws its own", BELOW_ONE),
+             "Least probability that two records have one hash, where each report draws its own", BELOW_ONE,
+             limit=_LIKELY),
 )
 # What every question has, whatever is asked about.
 OF_QUESTIONS = (
@@ -240,7 +254,8 @@ def table() -> Iterator[tuple[str, ...]]:
     """Yield a row of every variable for the documentation: name, option, symbol, meaning, values, unit."""
     for variable in VARIABLES.values():
         limit = variable.limit
-        least = f" from {limit.least:g}" if limit and limit.least else ""
-        upto = f"{least} up to {limit.most:g}" if limit else ""
+        zero = "0 or " if 0 in variable.range else ""
+        upto = f" {zero}from {limit.least:g}" if limit and limit.least else ""
+        upto += f" up to {limit.most:g}" if limit and limit.most < math.inf else ""
         values = f"{variable.range.words}{upto}"
         yield variable.name, variable.option, variable.tex, variable.meaning, values, variable.unit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -50,8 +51,30 @@ def corner(seed: int) -> tuple[str, dict[str, float]]:
     return name, setting
 
 
-def check(seed: int) -> None:
-    name, setting = corner(seed)
+# What once overflowed, divided by what had become 0, or showed an array in its refusal.
+FOUND = (
+    ("feldman2021-strong", {"n": 10**6, "k": 10**6, "eps0": 1.0, "rounds": 10**10, "delta": 1e-300}),
+    ("feldman2021-strong", {"n": 10**15, "k": 10**15, "eps0": 1.0, "rounds": 10**15, "delta": 1e-300}),
+    ("distributed-check-in-lower", {"n": 10**15, "rate": 1e-12, "sigma": 1e-20, "rounds": 1, "delta": 0.5}),
+    ("distributed-check-in-pld", {"n": 3, "rate": 1e-30, "sigma": 1e20, "rounds": 10**6, "delta": 1e-8}),
+    ("distributed-check-in-lower", {"n": 3, "rate": 1e-30, "sigma": 10.0, "rounds": 10**9, "delta": 1e-17}),
+    ("distributed-check-in-pld", {"n": 10**6, "rate": 0.1, "sigma": 1e-4, "rounds": 1, "delta": 1e-10}),
+    ("distributed-check-in-strong", {"n": 1, "rate": 1e-300, "sigma": 1e100, "rounds": 2, "delta": 0.9}),
+    ("distributed-check-in-rdp", {"n": 3, "rate": 5e-324, "sigma": 10.0, "rounds": 10**9, "delta": 1e-17}),
+    ("liew2022-lemma5-printed", {"n": 1, "rate": 1e-300, "sigma": 1.0, "rounds": 2, "delta": 1e-300}),
+    ("balle2020-shuffling-numerical", {"n": 10**15, "eps0": 1e-100, "rounds": 10**12, "delta": 0.5}),
+    ("shuffle-krr3-lower", {"n": 1, "eps0": 1e-100, "rounds": 10**15, "delta": 1e-300}),
+    ("fixed-window-clones", {"slots": 9, "participation": 1e-300, "eps0": 30.0, "rounds": 9, "delta": 1e-30}),
+    (
+        "fixed-window-numerical",
+        {"slots": 1, "participation": 1e-300, "eps0": 20.0, "rounds": 9, "delta": 0.9},
+    ),
+    ("share-pld", {"n": 1, "k": 1, "eps0": 1e-17, "share": 1e-300, "rounds": 1000, "delta": 1e-17}),
+    ("tv-pld", {"n": 1, "k": 1, "eps0": 1e-3, "tv": 5e-324, "rounds": 0, "delta": 1e-300}),
+)
+
+
+def check(name: str, setting: Mapping[str, float]) -> None:
     found, refusal = None, ""
     try:
         found = accountants.get(name).details(**setting)
@@ -68,10 +91,15 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(FEW))
 def test_some_corners(seed):
-    check(seed)
+    check(*corner(seed))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(FEW, FEW + MANY))
 def test_many_corners(seed):
-    check(seed)
+    check(*corner(seed))
+
+
+@pytest.mark.parametrize(("name", "setting"), FOUND, ids=lambda one: one if isinstance(one, str) else "")
+def test_corners_that_once_were_faults(name, setting):
+    check(name, setting)

@@ -245,6 +245,7 @@ def test_delta_at_the_ends(eps, delta):
     done = run(*command)
     assert f"delta <= {delta} at epsilon = {float(eps):g} by" in done.stdout
     assert ("promises next to nothing" in done.stderr) == (eps == "1e3")
+    assert ("is at least 1/n" in done.stderr) == (delta == "1")
     result = json.loads(run(*command, "--json").stdout)
     assert result["delta"] == float(delta)
     assert (result["epsilon"] is None) == (delta == "1")
@@ -924,6 +925,7 @@ def test_what_another_command_takes_is_no_misspelt_option(command, option, says)
 
 
 WARNED = {"--clients": "100", "--per-round": "10", "--delta": "0.01"}
+TOLD = {"--clients": "100", "--per-round": "10", "--eps0": "1", "--rounds": "9"}
 
 
 @pytest.mark.parametrize(
@@ -947,6 +949,10 @@ WARNED = {"--clients": "100", "--per-round": "10", "--delta": "0.01"}
             {**WARNED, "--delta": "1e-6", "--target-eps": "20", "--rounds": "2"},
             [],
         ),
+        # what it prints is a delta, of which nothing is given
+        ("delta", {**TOLD, "--eps": "0.01"}, ["delta = 0.189031 is at least 1/n = 0.01"]),
+        ("delta", {**TOLD, "--eps": "4"}, []),
+        ("delta", {**TOLD, "--eps": "21"}, ["epsilon = 21 promises next to nothing"]),
     ],
 )
 def test_guarantees_that_promise_little_come_with_a_warning(command, options, warnings):
@@ -960,6 +966,72 @@ def test_guarantees_that_promise_little_come_with_a_warning(command, options, wa
     json.loads(run(command, *words(options), "--accountant", "unshuffled-strong", "--json").stdout)
 
 
+@pytest.mark.parametrize(
+    ("command", "options", "warnings"),
+    [
+        (
+            "epsilon",
+            {**TOLD, "--delta": "1e-6", "--eps0": "1..60"},
+            ["in the figure, epsilon = 519.3 promises next to nothing"],
+        ),
+        (
+            "epsilon",
+            {**TOLD, "--delta": "0.01", "--clients": "50..1000"},
+            ["in the figure, delta = 0.01 is at least 1/n = 0.001"],
+        ),
+        ("epsilon", {**TOLD, "--delta": "1e-6", "--clients": "50..1000"}, []),
+        ("delta", {**TOLD, "--eps": "0.01..1"}, ["in the figure, delta = 0.189031 is at least 1/n = 0.01"]),
+        (
+            "delta",
+            {**TOLD, "--eps": "18..21"},
+            ["in the figure, epsilon = 21 promises next to nothing", "25 of the 25 points"],
+        ),
+        (
+            "calibrate",
+            {**TOLD, "--target-eps": "21", "--delta": "0.01", "--rounds": "1..9", "--eps0": None},
+            ["in the figure, delta = 0.01 is at least 1/n", "in the figure, epsilon = 21 promises"],
+        ),
+    ],
+)
+def test_figures_of_guarantees_that_promise_little_come_with_one_warning(
+    tmp_path, command, options, warnings
+):
+    options = {option: value for option, value in options.items() if value is not None}
+    done = run(
+        command, *words(options), "--accountant", "unshuffled-strong", "--plot", str(tmp_path / "figure.svg")
+    )
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(warnings)
+    for line, words_ in zip(lines, warnings, strict=True):
+        assert line.startswith(f"Warning: {words_}")
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "left_out"),
+    [
+        (
+            ("epsilon", "--accountant", "shuffle-clones-approximate"),
+            {"--clients": "1000", "--eps0": "1..8", "--delta0": "1e-3", "--rounds": "1", "--delta": "1e-9"},
+            "25 of the 25 points of shuffle-clones-approximate are left out, being infinite",
+        ),
+        (
+            ("delta", "--accountant", "unshuffled-strong"),
+            {**TOLD, "--eps": "10..19"},
+            "25 of the 25 points of unshuffled-strong are left out, being 0, which a logarithmic axis",
+        ),
+        (
+            ("delta", "--accountant", "unshuffled-strong"),
+            {**TOLD, "--eps": "1..19"},
+            "22 of the 25 points of unshuffled-strong are left out, being 0, which a logarithmic axis",
+        ),
+    ],
+)
+def test_a_figure_is_drawn_of_what_it_can_show_and_the_rest_counted(tmp_path, command, options, left_out):
+    path = tmp_path / "figure.svg"
+    assert left_out in run(*command, *words(options), "--plot", str(path)).stderr
+    assert path.exists()
+
+
 def test_an_infinite_epsilon_is_told_as_no_guarantee():
     options = {"--clients": "1000", "--eps0": "8", "--delta0": "1e-3", "--rounds": "1", "--delta": "1e-9"}
     done = run("epsilon", *words(options), "--accountant", "shuffle-clones-approximate")
@@ -970,7 +1042,7 @@ def test_an_infinite_epsilon_is_told_as_no_guarantee():
 def test_help_says_what_to_enter_for_unusual_rounds(command):
     text = " ".join(shown(command, "--help").split())
     assert "sends two reports in a round: enter twice its EPS0 and one round" in text
-    assert "Fewer than K reports arrive:" in text
+    assert "Fewer than K reports arrive: throw them away unread, and draw the round anew" in text
 
 
 @pytest.mark.usefixtures("shipped_folder")

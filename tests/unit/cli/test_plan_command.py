@@ -115,3 +115,30 @@ def test_files_that_are_not_there_or_cannot_be_drawn(written, tmp_path, monkeypa
     assert "--plot must end in .pdf, .png, .svg" in refusal(written(SMALL), "--plot", "budget.jpeg2")
     monkeypatch.setattr(optional_packages.importlib.util, "find_spec", lambda name: None)
     assert "pip install 'shuffledp[figures]'" in refusal(written(SMALL), "--plot", "budget.png")
+
+
+@pytest.mark.parametrize(
+    ("deployment", "warnings"),
+    [
+        (
+            "delta: 0.02\nphases: [{n: 100, k: 10, eps0: 1, rounds: 3}]",
+            ["delta = 0.02 is at least 1/n = 0.01"],
+        ),
+        (
+            "delta: 0.001\nphases: [{n: 2000, k: 2, eps0: 1, rounds: 3}, {n: 99, k: 10, eps0: 1, rounds: 3}]",
+            [],
+        ),
+        # those who arrive are fewer than the clients
+        ("delta: 0.02\nphases: [{n: 45, k: 10, eps0: 1, rounds: 3, arriving: 9}]", []),
+        (
+            "delta: 0.02\nphases: [{n: 100, k: 10, eps0: 30, rounds: 9}]",
+            ["delta = 0.02 is at least", "epsilon = 76"],
+        ),
+        ("delta: 0.02\nphases: [{noise: {sigma: 1, sensitivity: 1}}]", []),
+    ],
+)
+def test_a_plan_that_promises_little_comes_with_a_warning(written, deployment, warnings):
+    lines = run(written(deployment)).stderr.splitlines()
+    assert len(lines) == len(warnings)
+    for line, words in zip(lines, warnings, strict=True):
+        assert line.startswith(f"Warning: {words}")

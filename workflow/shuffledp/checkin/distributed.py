@@ -27,11 +27,12 @@ from scipy import special
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes, connect_the_dots, merge_to_lattice
+from shuffledp.pld.outcomes import MOST_STEPS, Outcomes, connect_the_dots, merge_to_lattice
 
 BOUNDS = ("upper", "lower")
 _CELL = 0.03  # of the noise, in standard deviations
 _MOST_CELLS = 10**8  # in all
+_FARTHEST = 36.5  # deviations from the mean at which the normal density is a number
 _CELLS_AT_ONCE = 2**18
 _FINE = 80  # points of the first rounding, in the root mean square of the losses
 
@@ -93,6 +94,13 @@ def check_in_losses(
             f"rate={rate:g} have {last - first + 1}, and at most {int(_CELL * _MOST_CELLS / (2 * reach))} "
             "are supported"
         )
+    shift = 1 / (math.sqrt(max(first, 1)) * sigma)
+    if reach + shift > _FARTHEST:
+        raise ValueError(
+            f"sigma must be at least {1 / (math.sqrt(max(first, 1)) * (_FARTHEST - reach)):.4g} for "
+            f"numbers of reports from {max(first, 1)} on and outcomes down to e^-{nats:.3g}, since what one "
+            f"report makes likely has without it a probability below all doubles, got {sigma:g}"
+        )
     weights = np.exp(log_pmf(np.arange(first, last + 1.0)))
     rounded = connect_the_dots if bound == "upper" else merge_to_lattice
     added: list[Outcomes] = []
@@ -101,7 +109,9 @@ def check_in_losses(
         grown = part.without * (1 + 16 * numerics.EPSILON if bound == "upper" else 1.0)
         one = Outcomes(grown * np.exp(part.loss), part.loss), Outcomes(grown, -part.loss)
         for outcomes, gathered in zip(one, (added, removed), strict=True):
-            step = _fine_step(gathered[0] if gathered else outcomes)
+            step = _fine_step(
+                gathered[0] if gathered else outcomes, largest=float(np.abs(outcomes.loss).max())
+            )
             lattice = rounded(outcomes, step=step)
             gathered.append(Outcomes(lattice.mass, lattice.loss))
     noise = 2 * float(special.ndtr(-reach))
@@ -170,8 +180,9 @@ def _flat(without: FloatArray, loss: FloatArray) -> _Part:
     return _Part(without[some], loss[some])
 
 
-def _fine_step(outcomes: Outcomes) -> float:
-    return math.sqrt(float(outcomes.mass @ outcomes.loss**2) / float(outcomes.mass.sum())) / _FINE
+def _fine_step(outcomes: Outcomes, *, largest: float) -> float:
+    spread = math.sqrt(float(outcomes.mass @ outcomes.loss**2) / float(outcomes.mass.sum()))
+    return max(spread / _FINE, largest / MOST_STEPS)
 
 
 def _joined(parts: list[Outcomes], infinite: float, nats: float) -> Outcomes:

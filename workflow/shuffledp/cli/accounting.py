@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 _ORDER = ("upper", "estimate", "lower")
 _UNUSUAL_ROUNDS = (
     "A client that sends two reports in a round: enter twice its EPS0 and one round, and count clients, not "
-    "reports, in N and K. Fewer than K reports arrive: throw them away unread, and draw the round anew; or, "
-    "where neither the records nor who a client is decide whether it drops out, enter the fewest that "
-    "arrived in any round for K, and N times that over K, rounded down, for N, which leaves the rate K/N "
-    "as it is."
+    "reports, in N and K.\n\n"
+    "Fewer than K reports arrive: throw them away unread, and draw the round anew; or, where neither the "
+    "records nor who a client is decide whether it drops out, enter the fewest that arrived in any round for "
+    "K, and N times that over K, rounded down, for N, which leaves the rate K/N as it is."
 )
 _OTHER_PROTOCOLS = (
     " of rounds of all clients; to find --per-round, say --protocol subsampled-shuffle, and to find --rate, "
@@ -70,7 +70,7 @@ def epsilon(
     rows.sort(key=lambda row: _tightest_first(row[0], row[1]["epsilon"]))
     bracket = accountants.bracket_of(rows, refused) if accountant is None else None
     if rows:
-        printing.warn_of_little(setting, rows[0][1]["epsilon"])
+        printing.warn_of_little((setting, rows[0][1]["epsilon"]))
     if as_json:
         found = [
             {**printing.described(entry), "epsilon": row["epsilon"], "details": row} for entry, row in rows
@@ -136,7 +136,7 @@ def delta(
     found = calibration.delta_at(**by_name, eps=asked, **given)
     # every mechanism is (eps, 1)-DP, so no accountant is asked about that
     recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
-    printing.warn_of_little(setting, asked)
+    printing.warn_of_little(({**given, "delta": found}, asked))
     if as_json:
         result = {"delta": found, "eps": asked, "epsilon": recomputed}
         whole = {**given, **_named(randomizer)}
@@ -190,7 +190,7 @@ def calibrate(
 
     answer = calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **given)
     recomputed = float(entry.epsilon(**setting, **{unknown: answer}))
-    printing.warn_of_little({**setting, unknown: answer}, recomputed)
+    printing.warn_of_little(({**given, unknown: answer}, recomputed))
     if as_json:
         result = {"target_eps": target_eps, unknown: answer, "epsilon": recomputed}
         whole = {**given, **_named(randomizer)}
@@ -293,6 +293,8 @@ def _draw(drawn: options.Drawn, label: str, curves: Mapping[str, list[float]], *
         labels=(VARIABLES[drawn.variable].label, label),
         logarithmic=(low > 0 and high > 10 * low, tiny),
     )
+    for name, values in curves.items():
+        drawing.warn_of_left_out(name, values, logarithmic=tiny)
     click.echo(f"{drawn.path}: {', '.join(curves)}, from {low:g} to {high:g}")
 
 
@@ -305,6 +307,7 @@ def _draw_epsilon(
     entry, _, _ = _entry(randomizer, rows[0], chosen)
     own = [_entry(randomizer, row, chosen)[1] for row in rows] if randomizer else rows
     curves = {entry.name: [float(entry.epsilon(**row)) for row in own]}
+    printing.warn_of_little(*zip(rows, curves[entry.name], strict=True))
     if randomizer is None and chosen["--accountant"] is None:
         from shuffledp import accountants
 
@@ -323,7 +326,7 @@ def _draw_delta(
     drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
 ) -> None:
     """Draw delta by the accountant that is meant."""
-    found = []
+    found, guarantees = [], []
     for point in drawn.points():
         row = {**given, drawn.variable: point}
         asked = row.pop("epsilon")
@@ -331,6 +334,8 @@ def _draw_delta(
         from shuffledp.accountants import calibration
 
         found.append(calibration.delta_at(**by_name, eps=asked, **row))
+        guarantees.append(({**row, "delta": found[-1]}, asked))
+    printing.warn_of_little(*guarantees)
     _draw(drawn, VARIABLES["delta"].label, {entry.name: found}, tiny=True)
 
 
@@ -342,7 +347,7 @@ def _draw_answers(
     chosen: Mapping[str, str | None],
 ) -> None:
     """Draw the variable that is left out."""
-    found = []
+    found, guarantees = [], []
     for point in drawn.points():
         row = {**given, drawn.variable: point}
         unknown = _left_out(randomizer, row, chosen)
@@ -350,6 +355,8 @@ def _draw_answers(
         from shuffledp.accountants import calibration
 
         found.append(float(calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **row)))
+        guarantees.append(({**row, unknown: found[-1]}, target_eps))
+    printing.warn_of_little(*guarantees)
     _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
 
 
@@ -363,7 +370,7 @@ def _of_randomizer(
     from shuffledp import accountants
 
     found = accountants.bracket(**given, randomizer=name)
-    printing.warn_of_little(given, found.upper)
+    printing.warn_of_little((given, found.upper))
     if as_json:
         setting: dict[str, Any] = {**given, **_named(name)}
         printing.as_json({"setting": setting, "bracket": printing.bracket_as_json(found)})

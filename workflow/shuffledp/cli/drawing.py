@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shuffledp import optional_packages
+from shuffledp.cli import printing
 
 SUFFIXES = (".pdf", ".png", ".svg")
 
@@ -37,12 +39,13 @@ def draw(
     Args:
         path: the file.
         x: points.
-        curves: values at the points, by what the legend says of them; what is not finite is left out.
+        curves: values at the points, by what the legend says of them; what is not finite is left out, and
+            on a logarithmic axis what is 0.
         labels: of the two axes.
         title: above the figure.
         level: a horizontal line, and what the legend says of it.
         marks: points at which there is a vertical line.
-        logarithmic: whether the axes are.
+        logarithmic: whether the axes are, as far as there is a value that they can have.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -60,10 +63,25 @@ def draw(
     axes.set(xlabel=labels[0], ylabel=labels[1], title=title)
     if logarithmic[0]:
         axes.set_xscale("log")
-    if logarithmic[1]:
+    if logarithmic[1] and any(0 < value < math.inf for values in curves.values() for value in values):
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
     axes.legend()
     with files.replacing(path) as temporary, rc_context({"svg.hashsalt": "shuffledp"}):
         figure.savefig(temporary, dpi=150)
+
+
+def warn_of_left_out(name: str, values: Sequence[float], *, logarithmic: bool) -> None:
+    """Say how many points of a curve its figure does not have.
+
+    Args:
+        name: of the curve.
+        values: at its points.
+        logarithmic: whether the axis of the values is.
+    """
+    infinite = sum(not math.isfinite(value) for value in values)
+    zero = sum(value == 0 for value in values) if logarithmic else 0
+    for count, words in ((infinite, "infinite"), (zero, "0, which a logarithmic axis does not have")):
+        if count:
+            printing.warn(f"{count} of the {len(values)} points of {name} are left out, being {words}")

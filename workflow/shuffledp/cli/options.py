@@ -95,7 +95,7 @@ class Number(click.ParamType[float]):
         if number not in self._values:
             raise ValueError(f"{option} must be {self._wanted}, got {text!r}")
         number = int(number) if self._values.whole else float(number)
-        words = self._limit.beyond(number) if self._limit else None
+        words = self._limit.beyond(number, zero=0 in self._values) if self._limit else None
         if words:
             raise ValueError(f"{option} {words}")
         return number

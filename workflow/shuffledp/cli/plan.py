@@ -47,7 +47,8 @@ def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> N
         _write(csv, curve)
     if plot is not None:
         _draw(plot, found, curve)
-    printing.warn_of_little({}, rows[-1].upper)
+    about = {"delta": found.delta} | ({} if found.clients is None else {"n": found.clients})
+    printing.warn_of_little((about, rows[-1].upper))
     if as_json:
         printing.as_json(
             {

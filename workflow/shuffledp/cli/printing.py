@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import shutil
 import sys
 import textwrap
@@ -94,24 +95,33 @@ def bracket_as_json(found: Bracket | None) -> dict[str, Any] | None:
     }
 
 
-def warn_of_little(setting: Mapping[str, float], epsilon: float) -> None:
-    """Say where a guarantee, though it holds, promises little."""
-    n, delta = setting.get("n"), setting.get("delta", 0.0)
-    if n is not None and delta >= 1 / n:
-        _warn(
-            f"delta = {delta:g} is at least 1/n = {1 / n:g}: a mechanism that publishes the record of a "
-            "random client whole would pass; take a delta far below 1/n"
+def warn_of_little(*guarantees: tuple[Mapping[str, float], float]) -> None:
+    """Say where guarantees, though they hold, promise little; of several the worst is told of.
+
+    Args:
+        guarantees: settings, of which n and delta count, and epsilons; those of a figure are several.
+    """
+    where = "in the figure, " if len(guarantees) > 1 else ""
+    large = [(one["n"] * one["delta"], one) for one, _ in guarantees if "n" in one and "delta" in one]
+    share, worst = max(large, key=operator.itemgetter(0), default=(0.0, {}))
+    if share >= 1:
+        warn(
+            f"{where}delta = {worst['delta']:g} is at least 1/n = {1 / worst['n']:g}: a mechanism that "
+            "publishes the record of a random client whole would pass; take a delta far below 1/n"
         )
-    if math.isinf(epsilon):
-        _warn("epsilon = inf is no guarantee: no finite bound was found here")
-    elif epsilon > _LITTLE:
-        _warn(
-            f"epsilon = {epsilon:.4g} promises next to nothing: what is published may be e^{epsilon:.4g} "
-            "times as likely with one record as with another"
+    epsilons = [epsilon for _, epsilon in guarantees]
+    if any(map(math.isinf, epsilons)):
+        warn(f"{where}epsilon = inf is no guarantee: no finite bound was found here")
+    largest = max(filter(math.isfinite, epsilons), default=0.0)
+    if largest > _LITTLE:
+        warn(
+            f"{where}epsilon = {largest:.4g} promises next to nothing: what is published may be "
+            f"e^{largest:.4g} times as likely with one record as with another"
         )
 
 
-def _warn(message: str) -> None:
+def warn(message: str) -> None:
+    """Say something that is no answer, so not on stdout."""
     click.echo(f"Warning: {message}", err=True)
 
 

@@ -34,6 +34,7 @@ _SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is
 # How much finer the grid of frequencies is than the lattice needs, and points up to which it is so long.
 _OVERSAMPLING, _LONGEST = 32, 2**24
 _ACCURATE = 1e-6  # error budget over value up to which a contour is used for another eps than its own
+_EXACT = 2**53  # whole numbers up to it are doubles
 _MOST_FREQUENCIES = 2**20
 _MOST_SEARCHED = 2**22  # frequencies of all contours of one search, where it is not done after two of them
 _MOST_PRODUCTS = 2**25  # of a frequency and a loss
@@ -154,9 +155,13 @@ class _Tilted:
         first = max(int(omega / spacing), _SERIES_CELLS)
         lowest = float(cells[first:].min()) if first < cells.size else 1.0
         if omega < _SERIES_CELLS * spacing:
-            fourth = 2 * float(self.mass @ self.centred**4) + 6 * self.variance**2
-            for end in (omega, _SERIES_CELLS * spacing):
-                lowest = min(lowest, end**2 * self.variance - end**4 * fourth / 24)
+            # in units of the deviation, of which the fourth power is a number where it is tiny itself
+            deviation = math.sqrt(self.variance)
+            if deviation == 0:
+                return 0.0
+            fourth = 2 * float(self.mass @ (self.centred / deviation) ** 4) + 6
+            for end in (omega * deviation, _SERIES_CELLS * spacing * deviation):
+                lowest = min(lowest, end**2 - end**4 * fourth / 24)
         return 0.5 * math.log1p(-min(max(lowest, 0.0), 1 - EPSILON))
 
 
@@ -196,7 +201,9 @@ class _Contour:
             if self.log_outside < -60.0:
                 break
             length *= 1.5
-        self.points = 2 * fft.next_fast_len(math.ceil(length / self._step / 2), real=True)
+        half = math.ceil(length / self._step / 2)
+        # so many that no transform has them: there its length need not be a fast one
+        self.points = 2 * (fft.next_fast_len(half, real=True) if half < _EXACT else half)
         self.window = self.points * self._step
 
     def _set_frequencies(self, parts: list[_Tilted]) -> None:

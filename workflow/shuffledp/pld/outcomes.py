@@ -17,6 +17,7 @@ _PIECE = 2**18  # outcomes that are looked at together
 # the lattice changes the variance of the loss by some 1/(6 * 20^2) of itself, hence epsilon by less than
 # 0.03%, whatever the number of rounds.
 POINTS_PER_DEVIATION = 20
+MOST_STEPS = 2.0**50  # from 0 to the largest loss: lattice points are whole numbers that are exact
 
 _MOST_ROUNDS = 32  # of which outcomes are listed; more would be a long way to go
 _DENSE = 8  # lattice points an outcome, up to which all in the range are counted
@@ -154,7 +155,7 @@ def lattice_step(outcomes: Outcomes) -> float:
         return 1.0
     spread = math.sqrt(float(outcomes.mass @ outcomes.loss**2) / float(outcomes.mass[moving].sum()))
     largest = float(np.abs(outcomes.loss).max())
-    return largest / math.ceil(largest * POINTS_PER_DEVIATION / spread)
+    return largest / math.ceil(min(largest * POINTS_PER_DEVIATION / spread, MOST_STEPS))
 
 
 def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:

@@ -118,7 +118,7 @@ def test_it_goes_on_where_a_fixed_local_guarantee_has_used_up_delta():
         ({"delta": 0.999}, True),
         ({"delta": 1e-300}, False),
         ({"rate": 1e-12}, True),
-        ({"rate": 1e-300}, True),
+        ({"rate": 1e-30}, True),
         ({"sigma": 1e-100}, False),
         ({"sigma": 1e100}, True),
         ({"rate": 1 - 1e-12}, True),

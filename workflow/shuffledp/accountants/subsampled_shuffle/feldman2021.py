@@ -28,7 +28,9 @@ def _at_share(
     """Return epsilon and delta of one shuffle, if the rounds use ``share`` of what delta allows in all."""
     sampled_delta = -np.expm1(share * np.log1p(-delta) / rounds)
     shuffle_delta = sampled_delta * (n / k)
-    usable = shuffle_delta < 1
+    usable = (shuffle_delta > 0) & (
+        shuffle_delta < 1
+    )  # of many rounds each may have less than a double holds
     shuffled = feldman2021(n=k, eps0=eps0, delta=np.where(usable, shuffle_delta, 0.5))
     sampled = subsample(eps=shuffled.eps, delta=0.0, gamma=k / n)
     epsilon = kairouz2015(eps=sampled.eps, delta=sampled_delta, rounds=rounds, total_delta=delta)
@@ -46,8 +48,10 @@ def _best_split(
     least_delta = 4 * math.exp(-k * math.exp(-eps0) / 16) * (1 + 1e-9)
     if least_delta * (k / n) >= 1:
         return np.full(rounds.size, np.inf), np.zeros(rounds.size)
-    share = rounds * math.log1p(-least_delta * (k / n)) / math.log1p(-delta)
-    low = np.maximum(special.logit(np.clip(share, 0.0, 1.0)), -_LARGEST_LOGIT)
+    allowed = -math.log1p(-delta)
+    # capped before the division, which overflows where the rounds use far more than there is
+    share = np.minimum(rounds * -math.log1p(-least_delta * (k / n)), allowed) / allowed
+    low = np.maximum(special.logit(share), -_LARGEST_LOGIT)
     low, high = np.minimum(low, _LARGEST_LOGIT), np.full(rounds.size, _LARGEST_LOGIT)
     for _ in range(_ZOOMS):
         logit = np.linspace(low, high, _GRID, axis=1)

@@ -149,11 +149,11 @@ def of_variable(variable: Variable) -> Any:
     if variable.whole:
         return Annotated[int, Count(ends.least, limit.most if limit else None), described]
     found: dict[str, Any] = {}
-    if limit and limit.least > ends.least:
+    if limit and limit.least > ends.least and ends.without_least:
         found["ge"] = limit.least
     else:
         found["gt" if ends.without_least else "ge"] = _bound(ends.least)
-    if limit:
+    if limit and limit.most < float("inf"):
         found["le"] = _bound(limit.most)
     elif ends.most < float("inf"):
         found["lt" if ends.without_most else "le"] = _bound(ends.most)
