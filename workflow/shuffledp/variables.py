@@ -107,6 +107,7 @@ _HIDING = Limit(_SMALL, 1e5, "reports with a larger one hide nothing", _PRODUCTS
 _LIKELY = Limit(_SMALL, math.inf, _PRODUCTS)
 # of no variable, but read and refused like one
 THREADS = Limit(0, 1024, "no machine of today computes faster with more")
+SEEDS = Limit(0, 2.0**53, "seeds are stored in JSON, whose numbers are doubles")
 
 
 @dataclass(frozen=True)
@@ -254,8 +255,8 @@ def table() -> Iterator[tuple[str, ...]]:
     """Yield a row of every variable for the documentation: name, option, symbol, meaning, values, unit."""
     for variable in VARIABLES.values():
         limit = variable.limit
-        zero = "0 or " if 0 in variable.range else ""
-        upto = f" {zero}from {limit.least:g}" if limit and limit.least else ""
+        begins = ", 0 or" if 0 in variable.range else ""
+        upto = f"{begins} from {limit.least:g}" if limit and limit.least else ""
         upto += f" up to {limit.most:g}" if limit and limit.most < math.inf else ""
         values = f"{variable.range.words}{upto}"
         yield variable.name, variable.option, variable.tex, variable.meaning, values, variable.unit

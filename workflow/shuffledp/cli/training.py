@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from shuffledp import optional_packages
 from shuffledp.cli import printing
 from shuffledp.cli.errors import FAILED
 from shuffledp.cli.options import Number
-from shuffledp.variables import THREADS, counts
+from shuffledp.variables import SEEDS, THREADS, counts
 
 if TYPE_CHECKING:
     from shuffledp.reproduction.config import Settings
@@ -37,7 +38,7 @@ _threads = click.option(
 
 
 def _which_seeds(command: _Command) -> _Command:
-    one = click.option("--seed", metavar="SEED", type=Number(counts(0)), help="One run (default: 0).")
+    one = click.option("--seed", metavar="SEED", type=Number(counts(0), SEEDS), help="One run (default: 0).")
     several = click.option("--seeds", metavar="RANGE", help="Several, one after the other, as 0-9.")
     return one(several(command))
 
@@ -201,6 +202,9 @@ def _seeds(seed: int | None, seeds: str | None) -> range:
     first, dash, last = seeds.partition("-")
     if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last)):
         raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
+    words = SEEDS.beyond(float(last) if len(last) < 300 else math.inf)
+    if words:
+        raise ValueError(f"--seeds {words.rpartition(',')[0]}, got {seeds!r}")
     if int(last) - int(first) >= _MOST_SEEDS:
         raise ValueError(
             f"--seeds must be a range of at most {_MOST_SEEDS}, since each is a training, got {seeds!r}"

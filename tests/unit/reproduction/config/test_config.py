@@ -692,8 +692,8 @@ UNLIMITED = {
     "learning_rates/items",
     "projection",
     "regularization",
+    # within 700 sigma^2, across keys
     "half_width",
-    "seed",
     "from",
     "to",
     "x_limit",
@@ -765,6 +765,29 @@ def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, refusal
     assert f"(at paths.{key}, " in message
 
 
+LEFT_OUT = object()
+
+
+@pytest.fixture
+def refused(root):
+    """What is said where keys of one place of the shipped configuration are otherwise."""
+    path = root / "config/config.yaml"
+
+    def message(section, *names, **changes):
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        place = raw[section]
+        for name in names:
+            place = place[name]
+        place |= changes
+        for key in [key for key, value in changes.items() if value is LEFT_OUT]:
+            del place[key]
+        with pytest.raises(ValueError, match=r"^configuration: ") as caught:
+            config.resolve(raw, files=[str(path)])
+        return str(caught.value)
+
+    return message
+
+
 @pytest.mark.parametrize(
     ("changes", "most"),
     [
@@ -777,6 +800,48 @@ def test_more_clients_than_images_are_refused_before_anything_is_trained(root, c
     raw["training"]["experiments"]["girgis2021-fig3"].update(changes)
     with pytest.raises(ValueError, match=f"n must be at most {most}, the training images of mnist"):
         config.resolve(raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "says"),
+    [
+        (
+            "girgis2021-fig3",
+            {"epoch_rounds": 1e9},
+            "1000000000 is greater than the maximum of 1000000. Rounds of an epoch",
+        ),
+        (
+            "girgis2021-fig3",
+            {"epochs": [60_000, 60_000], "learning_rates": [1, 1]},
+            "epochs must be at most 100000 together, since each is a row that is stored, got 120000",
+        ),
+        (
+            "liew2022-fig3b",
+            {"epoch_rounds": LEFT_OUT, "n": 1e8, "rate": 1e-8},
+            "epoch_rounds must be given, at most 1000000: an epoch would have 1e+08 rounds",
+        ),
+    ],
+)
+def test_epochs_end_and_are_not_without_number(refused, name, changes, says):
+    assert says in refused("training", "experiments", name, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"half_width": 1e9}, "half_width must be at most 2800 for sigma = 2"),
+        ({"half_width": 0.01}, "0.01 is less than the minimum of 0.1. Half the width"),
+        ({"points": 1e12}, "points must be at most 1.42857e+11 for 7 clients"),
+        ({"points": 1e13}, "is greater than the maximum of 1000000000000. Points of each"),
+        (
+            {"epsilon": {"from": 0.1, "to": 710, "points": 3}},
+            "710 is greater than the maximum of 700. Last value",
+        ),
+        ({"seed": 1e30}, "is greater than the maximum of 9007199254740992. Seed"),
+    ],
+)
+def test_simulations_end_within_the_range_of_doubles(refused, changes, says):
+    assert says in refused("simulation", "koskela2022", "fig5", **changes)
 
 
 def test_a_study_may_not_have_trainings_without_end(root):
@@ -795,6 +860,26 @@ def test_quantities_are_not_drawn_without_end(load, runs):
     assert load(styled + drawn.replace("n: 10,", "n: 10, runs: 3, seed: 0,")).of("quantities")
     with pytest.raises(ValueError, match=r"runs must be at most 1e\+06, since .* is drawn by simulation"):
         load(styled + drawn.replace("n: 10,", f"n: 10, runs: {runs}, seed: 0,"))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            "n: 1e8, runs: 1e6, seed: 0",
+            r"runs must be fewer, or n, slots or points smaller: .* 3e\+14 numbers",
+        ),
+        ("n: 10, runs: 2.5, seed: 0", "runs must be a whole number >= 2, got 2.5"),
+        ("n: 10, runs: 1, seed: 0", "runs must be a whole number >= 2, got 1"),
+        ("n: 10, runs: 3, seed: -1", "seed must be a whole number >= 0, got -1"),
+        ("n: 10, runs: 3, seed: 1e30", r"seed must be at most 9\.0072e\+15"),
+    ],
+)
+def test_quantities_are_drawn_in_runs_that_end(load, given, says):
+    styled = STYLED.replace("fixed-window-dummies", "fixed-window-dummies-drawn")
+    drawn = QUANTITIES.replace("[fixed-window-dummies]", "[fixed-window-dummies-drawn]")
+    with pytest.raises(ValueError, match=says):
+        load(styled + drawn.replace("n: 10,", f"{given},"))
 
 
 # Files that cannot be configurations at all

@@ -31,6 +31,7 @@ from shuffledp.reproduction.sections.curves import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, OneOf, Points, Section, Words
 from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.tables import QuantityCurve
+from shuffledp.variables import SEEDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,14 +39,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Of quantities that are drawn at random, as those of "runs" are.
-_MOST = {"runs": 1e6, "n": 1e8, "slots": 1e8}
+_MOST = {"runs": 1e6, "n": 1e8, "slots": 1e8, "seed": SEEDS.most}
+_MOST_NUMBERS = 1e12  # in all, of which some 10^7 are drawn a second
 
 
 Given = Annotated[
     float,
     Field(
         description="Value of a variable; at most 1e6 runs, since each is a simulation, and 1e8 clients and "
-        "slots, since as many numbers are kept."
+        "slots, since as many numbers are kept; all runs of a curve draw at most 1e12 numbers."
     ),
 ]
 
@@ -208,7 +210,19 @@ def _fixed(
                 f"{value:g}",
                 spot,
             )
+        if key in ("runs", "seed") and (value != int(value) or value < (0 if key == "seed" else 2)):
+            least = 0 if key == "seed" else 2
+            raise context.fault(f"{key} must be a whole number >= {least}, got {value:g}", spot)
         check_limit(key, value, context, spot)
+    if "runs" in entry.variables:
+        given = {**dict(fixed), variable: max(values)}
+        numbers = given["runs"] * max(given["n"], given["slots"]) * len(values)
+        if numbers > _MOST_NUMBERS:
+            raise context.fault(
+                f"runs must be fewer, or n, slots or points smaller: {quantity!r} would draw {numbers:g} "
+                f"numbers, of which at most {_MOST_NUMBERS:g} are supported, some 10^7 a second",
+                [*here, "fixed", "runs"],
+            )
     return fixed
 
 

@@ -20,6 +20,7 @@ from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.sections.curves import Context
 from shuffledp.reproduction.sections.model import Count, Points, Section, Unique
 from shuffledp.reproduction.tables import Simulation
+from shuffledp.variables import SEEDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_MOST_NUMBERS = 1_000_000_000_000
+_LARGEST_EXPONENT = 700
+
+
 class EpsilonSection(Axis):
     """Where delta is estimated, evenly spaced."""
 
     first: Annotated[float, Field(ge=0)] = Field(alias="from")
     """First value."""
-    last: Annotated[float, Field(gt=0)] = Field(alias="to")
-    """Last value."""
+    last: Annotated[float, Field(gt=0, le=_LARGEST_EXPONENT)] = Field(alias="to")
+    """Last value; at most 700, since beyond it e^epsilon is no double."""
     points: Points
     """Number of values; at most 10 000, since each is estimated, stored and drawn."""
 
@@ -49,13 +54,14 @@ class SimulationSection(Section):
     numbers."""
     epsilon: EpsilonSection
     """Where delta is estimated, evenly spaced."""
-    points: Annotated[int, Count(2, 1_000_000_000_000)]
-    """Points of each Monte Carlo estimate; at most 1e12, since they are drawn one after the other, some 10^7
-    a second."""
-    half_width: Annotated[float, Field(gt=0)]
-    """Half the width of the cube on which points are uniform."""
-    seed: Annotated[int, Count(0)]
-    """Seed of the random numbers."""
+    points: Annotated[int, Count(2, _MOST_NUMBERS)]
+    """Points of each Monte Carlo estimate; at most 1e12 over the largest number of clients, since each is as
+    many numbers, of which some 10^7 are drawn a second."""
+    half_width: Annotated[float, Field(ge=0.1)]
+    """Half the width of the cube on which points are uniform; at most 700 sigma^2, since beyond it what is
+    averaged is no double."""
+    seed: Annotated[int, Count(0, SEEDS.most)]
+    """Seed of the random numbers; at most 2^53, since it is stored in JSON, whose numbers are doubles."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,22 @@ class MonteCarlo(PaperFigure):
     def resolve(
         cls, paper: str, name: str, settings: SimulationSection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if epsilon increases."""
-        along, at = settings.epsilon, [cls.kind, paper, name, "epsilon"]
+        """Return the figure, if epsilon increases, and its simulations end."""
+        here = [cls.kind, paper, name]
+        widest, most = _LARGEST_EXPONENT * settings.sigma**2, _MOST_NUMBERS // max(settings.clients)
+        if settings.half_width > widest:
+            raise context.fault(
+                f"half_width must be at most {widest:g} for sigma = {settings.sigma:g}, since beyond it what "
+                f"is averaged is no double, got {settings.half_width:g}",
+                [*here, "half_width"],
+            )
+        if settings.points > most:
+            raise context.fault(
+                f"points must be at most {most:g} for {max(settings.clients)} clients, since each is as many "
+                f"numbers, of which some 10^7 are drawn a second, got {settings.points:g}",
+                [*here, "points"],
+            )
+        along, at = settings.epsilon, [*here, "epsilon"]
         panels = [
             Simulation(
                 paper,

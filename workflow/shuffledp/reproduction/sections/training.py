@@ -20,8 +20,11 @@ from shuffledp.training.sgd.schedule import NO_RANDOMIZER
 _MNIST_IMAGES = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
 _IMAGES = {"synthetic": 1_000_000, "cifar10": 50_000, "cifar10-jpeg": 50_000}
 
+_MOST_ROUNDS = 1_000_000  # of an epoch
+_MOST_EPOCHS = 100_000
+
 Clients = Annotated[int, Count(1, 100_000_000)]
-Epochs = Annotated[int, Count(1, 100_000)]
+Epochs = Annotated[int, Count(1, _MOST_EPOCHS)]
 Stretches = Annotated[
     list[Epochs],
     Field(
@@ -31,7 +34,7 @@ Stretches = Annotated[
         "(k the "
         "expected number of messages, if the protocol does not fix it), or one run of a protocol of windows, "
         "unless epoch_rounds says otherwise; at most 1 000 of them, since each stretch is read and recorded; "
-        "none above 100 000, since an epoch is a row that is stored.",
+        "together at most 100 000, since an epoch is a row that is stored.",
     ),
 ]
 Rates = Annotated[
@@ -63,11 +66,11 @@ Ball = Annotated[
 Mu = Annotated[float, Field(ge=0, description="mu of a term mu |theta|^2/2 in each client's loss.")]
 EpochRounds = Annotated[
     int,
-    Count(1, 1_000_000_000),
+    Count(1, _MOST_ROUNDS),
     Field(
-        description="Rounds of an epoch, if not n/k; at most 1e9, since the rounds of an epoch are trained "
-        "one "
-        "after the other, without a checkpoint between them.",
+        description="Rounds of an epoch, if not n/k; at most 1e6, as n/k must be too, since the rounds of an "
+        "epoch are trained one after the other, at most some 1 000 a second, without a checkpoint between "
+        "them.",
     ),
 ]
 Seeds = Annotated[
@@ -192,6 +195,7 @@ def experiment(
     try:
         made = Experiment(name=name, **{**setting, **lists})
         _check_images(made)
+        _check_length(made)
         return made
     except ValueError as error:
         wrong = next((key for key in setting if str(error).startswith(key)), None)
@@ -213,6 +217,20 @@ def _check_images(experiment: Experiment) -> None:
         raise ValueError(
             f"n must be at most {most}, the training images of {experiment.data}{of}, one a client, got "
             f"{experiment.n}"
+        )
+
+
+def _check_length(experiment: Experiment) -> None:
+    if experiment.total_epochs > _MOST_EPOCHS:
+        raise ValueError(
+            f"epochs must be at most {_MOST_EPOCHS} together, since each is a row that is stored, got "
+            f"{experiment.total_epochs}"
+        )
+    rounds = experiment.rounds_per_epoch
+    if rounds > _MOST_ROUNDS:
+        raise ValueError(
+            f"epoch_rounds must be given, at most {_MOST_ROUNDS}: an epoch would have {rounds:g} rounds, "
+            "trained one after the other without a checkpoint between them"
         )
 
 
