@@ -632,6 +632,17 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         (["girgis2021-fig9"], "no experiment 'girgis2021-fig9'; it has girgis2021-fig3, "),
         (["girgis2021-fig3", "--seed", "-1"], "--seed must be a whole number >= 0"),
         (["girgis2021-fig3", "--seed", "one"], "--seed must be a whole number >= 0"),
+        (
+            ["girgis2021-fig3", "--seed", "1e30"],
+            "--seed must be at most 9.0072e+15, since seeds are stored in JSON, whose numbers are doubles",
+        ),
+        (["girgis2021-fig3", "--seed", "1e400"], "--seed must be a whole number >= 0"),
+        (
+            ["girgis2021-fig3", "--seeds", f"{10**30}-{10**30 + 1}"],
+            "--seeds must be at most 9.0072e+15, since seeds are stored in JSON, whose numbers are doubles",
+        ),
+        (["girgis2021-fig3", "--seeds", f"0-{'9' * 5000}"], "--seeds must be at most 9.0072e+15, since"),
+        (["girgis2021-fig3", "--seeds", "0-²"], "--seeds must be a range such as 0-9, got '0-²'"),
         (["girgis2021-fig3", "--seeds", "3"], "--seeds must be a range such as 0-9, got '3'"),
         (["girgis2021-fig3", "--seeds", "9-0"], "--seeds must be a range such as 0-9, got '9-0'"),
         (["girgis2021-fig3", "--seeds", "0-x"], "--seeds must be a range such as 0-9, got '0-x'"),
@@ -673,6 +684,20 @@ def test_train_refuses_devices_and_data_that_are_not_there(monkeypatch, tmp_path
     arguments = ("girgis2021-fig3", "--device", "cpu", "--data", str(wrong), *out)
     assert "is not the MNIST file" in refusal("train", *arguments)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("shipped_folder")
+@pytest.mark.parametrize("command", ["train", "reproduce", "tune"])
+def test_a_mistyped_folder_of_data_is_not_filled(command, monkeypatch, tmp_path):
+    pytest.importorskip("torch")
+    monkeypatch.delenv("SHUFFLEDP_DATA", raising=False)
+    mistyped = tmp_path / "resorces"
+    line = refusal(command, "liew2022-fig3b", "--data", str(mistyped))
+    assert line == (
+        f"Error: --data must name a folder that is there, got {str(mistyped)!r}; create it first, or leave "
+        "--data out, and the data are looked for in resources/mnist"
+    )
+    assert not mistyped.exists()
 
 
 # --- numbers and refusals

@@ -104,6 +104,21 @@ def test_the_environment_goes_before_the_configuration(contents, tmp_path, monke
     assert datasets.located("mnist", tmp_path / "other", mirrors=[]) == tmp_path / "mine"
 
 
+def test_a_folder_that_the_environment_mistypes_is_not_filled(tmp_path, monkeypatch, serve, contents):
+    good, asked = serve(sending(contents))
+    mistyped = tmp_path / "mnits"
+    monkeypatch.setenv(datasets.VARIABLE, str(mistyped))
+    with pytest.raises(
+        ValueError, match=r"^SHUFFLEDP_DATA must name a folder .* got '.*mnits'; create it first"
+    ):
+        datasets.located("mnist", tmp_path / "other", mirrors=[good])
+    assert asked == []
+    assert list(tmp_path.iterdir()) == []
+    # what the configuration says may be made
+    monkeypatch.delenv(datasets.VARIABLE)
+    assert datasets.located("mnist", tmp_path / "other", mirrors=[good]) == tmp_path / "other"
+
+
 def test_a_wrong_file_is_named(contents, tmp_path):
     store(contents, tmp_path)
     wrong = tmp_path / "t10k-labels-idx1-ubyte"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,7 +26,7 @@ _Command = Callable[..., None]
 _config = click.option(
     "--config", metavar="FILE", multiple=True, help="Configuration, each laid over those before it."
 )
-_data_folder = click.option("--data", metavar="DIR", help="Folder of the data.")
+_data_folder = click.option("--data", metavar="DIR", help="Folder of the data, which must be there.")
 _device = click.option("--device", metavar="DEVICE", default="auto", help="auto, cpu or cuda.")
 _threads = click.option(
     "--threads",
@@ -185,12 +185,22 @@ COMMANDS = (train, reproduce, tune)
 
 
 def _data(folder: str | None, settings: Settings) -> str | None:
-    """Return the folder of the data; one that the command line names goes before the environment."""
+    """Return the folder of the data; one that the command line names goes before the environment.
+
+    Raises:
+        ValueError: the command line names none that is there. One that was mistyped is not filled.
+    """
     from shuffledp.training.data import datasets
 
-    if folder is not None:
-        os.environ.pop(datasets.VARIABLE, None)
-    return folder or settings.data_root
+    if folder is None:
+        return settings.data_root
+    if not Path(folder).is_dir():
+        raise ValueError(
+            f"--data must name a folder that is there, got {folder!r}; create it first, or leave --data out, "
+            f"and the data are looked for in {settings.data_root or datasets.DEFAULT_ROOT}"
+        )
+    os.environ.pop(datasets.VARIABLE, None)
+    return folder
 
 
 def _seeds(seed: int | None, seeds: str | None) -> range:
@@ -200,11 +210,14 @@ def _seeds(seed: int | None, seeds: str | None) -> range:
         only = seed or 0
         return range(only, only + 1)
     first, dash, last = seeds.partition("-")
-    if not (dash and first.isdigit() and last.isdigit() and int(first) <= int(last)):
+    if not (dash and all(end.isascii() and end.isdecimal() for end in (first, last))):
         raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
-    words = SEEDS.beyond(float(last) if len(last) < 300 else math.inf)
-    if words:
-        raise ValueError(f"--seeds {words.rpartition(',')[0]}, got {seeds!r}")
+    # as doubles, of which there is one for any number of digits
+    beyond = SEEDS.beyond(max(float(first), float(last)))
+    if beyond:
+        raise ValueError(f"--seeds {beyond}")
+    if int(first) > int(last):
+        raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
     if int(last) - int(first) >= _MOST_SEEDS:
         raise ValueError(
             f"--seeds must be a range of at most {_MOST_SEEDS}, since each is a training, got {seeds!r}"

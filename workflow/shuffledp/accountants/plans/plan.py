@@ -103,11 +103,6 @@ class Plan:
         return min((phase.clients for phase in self.phases if phase.clients is not None), default=None)
 
     @property
-    def clients(self) -> int | None:
-        """The fewest clients of all phases; None if no phase says."""
-        return min((phase.clients for phase in self.phases if phase.clients is not None), default=None)
-
-    @property
     def bounds(self) -> list[str]:
         """The bounds behind the fields ``group`` and ``reports``, in words, where they are used."""
         used = [_GROUPS] if self.group > 1 else []

@@ -118,8 +118,18 @@ def load(
 
 
 def data_root(root: Path | str | None = None) -> Path:
-    """Return where the files are looked for: the environment variable, ``root`` or the default."""
-    return Path(os.environ.get(VARIABLE) or root or DEFAULT_ROOT)
+    """Return where the files are looked for: the environment variable, ``root`` or the default.
+
+    Raises:
+        ValueError: the environment variable names no folder. One that was mistyped is not filled.
+    """
+    named, other = os.environ.get(VARIABLE), Path(root or DEFAULT_ROOT)
+    if named and not Path(named).is_dir():
+        raise ValueError(
+            f"{VARIABLE} must name a folder that is there, got {named!r}; create it first, or unset the "
+            f"variable, and the data are looked for in {other}"
+        )
+    return Path(named) if named else other
 
 
 def located(name: str, root: Path | str | None = None, *, mirrors: Iterable[str] | None = None) -> Path:
