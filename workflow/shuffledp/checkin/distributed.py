@@ -110,7 +110,7 @@ def check_in_losses(
         one = Outcomes(grown * np.exp(part.loss), part.loss), Outcomes(grown, -part.loss)
         for outcomes, gathered in zip(one, (added, removed), strict=True):
             step = _fine_step(
-                gathered[0] if gathered else outcomes, largest=float(np.abs(outcomes.loss).max())
+                gathered[0] if gathered else outcomes, largest=float(np.abs(outcomes.loss).max(initial=0.0))
             )
             lattice = rounded(outcomes, step=step)
             gathered.append(Outcomes(lattice.mass, lattice.loss))
