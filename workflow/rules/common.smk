@@ -5,11 +5,9 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.records.catalogue import Catalogue
 from shuffledp.reproduction import config as configuration
-from shuffledp.reproduction import jobs
+from shuffledp.reproduction import all_products, jobs
 from shuffledp.records import digest, refusals, requests
-from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
 from shuffledp.reproduction.wildcards import one_of, papers
@@ -34,39 +32,18 @@ TEMPLATES = Path(workflow.current_basedir).parent / "report"
 logger.addFilter(jobs.explain)
 
 
-def catalogue():
-    """All products, of which those whose request changed are staged for the rules to see."""
-    # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
-    found = Catalogue(".snakemake/requests", staged=not workflow.is_main_process)
-    for experiment in SETTINGS.experiments:
-        for run in SETTINGS.trainings(experiment):
-            found.add("trainings", run)
-    for table in SETTINGS.tables:
-        found.add("results", table.product(RESULTS))
-    for figure in SETTINGS.plotted:
-        found.add("figures", DRAWN[figure.paper, figure.name])
-    found.add("pages", SETTINGS.gallery())
-    found.add("pages", documentation.key_page())
-    found.add("results", ledger_products.claims(SETTINGS))
-    found.add("pages", LEDGER)
-    return found
-
-
 DRAWN = {(figure.paper, figure.name): SETTINGS.product(figure) for figure in SETTINGS.drawable}
 LEDGER = ledger_products.page(SETTINGS)
 try:
     with digest.kept(".snakemake/shuffledp-code.json"):
-        CATALOGUE = catalogue()
+        # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
+        CATALOGUE = all_products.catalogue(
+            SETTINGS, DRAWN, folder=".snakemake/requests", staged=not workflow.is_main_process
+        )
 except OSError as error:
     raise WorkflowError(refusals.of_system(error)) from None
 
-# What the report tells the origin of: all but runs that were never made.
-NEVER_MADE = {run.record for run in CATALOGUE.products("trainings") if not Path(run.record).exists()}
-REPORTED = [
-    product
-    for product in CATALOGUE.products("results", "trainings", "figures")
-    if product.record not in NEVER_MADE
-]
+REPORTED = all_products.reported(CATALOGUE)
 RUNS = {run for experiment in SETTINGS.experiments for run in recorded.runs(experiment, RESULTS)}
 MOST_SEEDS = max((experiment.seeds for experiment in SETTINGS.experiments), default=0)
 
