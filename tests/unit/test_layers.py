@@ -225,3 +225,10 @@ def test_what_a_package_offers_exists(part):
     loaded = importlib.import_module(f"shuffledp.{part}")
     for name in loaded.__all__:
         assert hasattr(loaded, name)
+
+
+def test_what_searches_for_roots_is_not_loaded_with_the_accountants():
+    """It takes a third of what an import of the accountants takes; scipy loads it where it is first used."""
+    code = "import sys, shuffledp.accountants; print('scipy.optimize' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft, optimize
+import scipy
+from scipy import fft
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
@@ -444,7 +445,7 @@ class Composition:
         if excess(low) <= 0 or excess(high) > 0:  # delta jumps at an end of the interval
             root = low if excess(low) <= 0 else high
         else:
-            root = float(optimize.brentq(excess, low, high, xtol=1e-13 * high, rtol=1e-12))
+            root = float(scipy.optimize.brentq(excess, low, high, xtol=1e-13 * high, rtol=1e-12))
         return self._settle(root, delta)
 
     def epsilon_with_error(self, delta: float) -> tuple[float, float]:

@@ -16,7 +16,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import fft, optimize
+import scipy
+from scipy import fft
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
@@ -168,7 +169,7 @@ def _divergence_root(total: _Sum, delta: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    root = float(optimize.brentq(excess, 0.0, float(loss.max()), rtol=_ROOT))
+    root = float(scipy.optimize.brentq(excess, 0.0, float(loss.max()), rtol=_ROOT))
     return root * (1 + 10 * _ROOT)
 
 

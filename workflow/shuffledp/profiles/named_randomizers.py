@@ -30,7 +30,6 @@ import numpy as np
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.randomizers import constants
 
 _UP = 1 + 2.0**-40  # by which a number is rounded up
 _CAP_ERROR = 1e-13  # of the share of a cap, relative
@@ -306,6 +305,8 @@ def privunit(*, eps0: float, dimension: int) -> Named:
         ValueError: an argument is out of range.
     """
     d = checks.count("dimension", dimension, at_least=2)
+    from shuffledp.randomizers import constants
+
     made = constants.privunit(dimension=d, eps0=eps0)
     overlap, error = _cap_overlap(d, made.threshold)
     found = _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
@@ -335,6 +336,8 @@ def _cap_overlap(dimension: int, threshold: float) -> tuple[float, float]:
     widest = math.acos(min(t, 1.0))  # half the angle of the cap
     if 2 * t * t >= 1:
         return 0.0, 0.0
+    from shuffledp.randomizers import constants
+
     share = constants.cap_measure(dimension=dimension, threshold=t)
     if dimension <= 3:
         if dimension == 2:

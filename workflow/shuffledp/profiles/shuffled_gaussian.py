@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
@@ -207,7 +207,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
         far, step = min(far * (1 + step), most), 2 * step
     if far == most and excess(far) > 0:
         return most * (1 + _MOST_ROUNDING)
-    root = optimize.brentq(excess, near, far, xtol=1e-12 * far, rtol=1e-10) if near < far else near
+    root = scipy.optimize.brentq(excess, near, far, xtol=1e-12 * far, rtol=1e-10) if near < far else near
     shift = _SETTLED * root
     while True:
         settled = root + shift if bound == "upper" else max(root - shift, 0.0)
@@ -229,7 +229,7 @@ def _guessed(n: int, sigma: float, delta: float, direction: str) -> float:
     low, high = math.log(1e-10 * most), math.log(most)
     if not excess(low) > 0 > excess(high):
         return most
-    return math.exp(optimize.brentq(excess, low, high, xtol=1e-3))
+    return math.exp(scipy.optimize.brentq(excess, low, high, xtol=1e-3))
 
 
 def _most(sigma: float, delta: float) -> float:

@@ -10,7 +10,7 @@ import functools
 import math
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from shuffledp import numerics
 from shuffledp.accountants import systems, via_pld
@@ -95,7 +95,7 @@ def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, floa
     low, high = math.log(_LEAST_EPS0), math.log(via_pld.LARGEST_EPS0)
     if excess(high) >= 0:
         return None
-    return found(low if excess(low) <= 0 else float(optimize.brentq(excess, low, high, xtol=1e-9)))
+    return found(low if excess(low) <= 0 else float(scipy.optimize.brentq(excess, low, high, xtol=1e-9)))
 
 
 @_register(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from shuffledp import checks, numerics
 
@@ -72,5 +72,5 @@ def _total_variation(eps0: float, delta0: float) -> float:
         return math.inf
     if allowed(-700.0) >= 0:
         return math.exp(-700.0)
-    root = optimize.brentq(allowed, -700.0, 0.0, xtol=1e-12)
+    root = scipy.optimize.brentq(allowed, -700.0, 0.0, xtol=1e-12)
     return math.exp(root + 1e-9)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from shuffledp import checks
 from shuffledp.checkin.balle2020.strengths import (
@@ -194,5 +195,5 @@ def _chernoff_quantile(trials: int, probability: float, delta: float) -> float:
         return 0.0
     if excess(1.0) <= 0:
         return float(trials)
-    rate = float(optimize.brentq(excess, probability, 1.0, xtol=1e-15))
+    rate = float(scipy.optimize.brentq(excess, probability, 1.0, xtol=1e-15))
     return float(min(math.floor(trials * rate + 1e-6), trials))

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from shuffledp.checks import FloatArray
 from shuffledp.distributions.lognormal import LogNormal
@@ -108,7 +109,9 @@ class Planner:
 
         low = math.log(1e-3 / (strike + self._deviation))
         high = math.log(max(1e4 * self._n / strike, 1e3 / self._deviation))
-        found = optimize.minimize_scalar(size, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
+        found = scipy.optimize.minimize_scalar(
+            size, bounds=(low, high), method="bounded", options={"xatol": 1e-3}
+        )
         best, spread = float(found.x), 0.02
         around = [size(best + move) for move in (-spread, 0.0, spread)]
         curvature = max((around[0] + around[2] - 2 * around[1]) / spread**2, 1e-3)
