@@ -1,4 +1,4 @@
-"""The variables of accounting, in one table; all that speaks of them is made from it.
+"""The variables of accounting, in one table from which everything about them is made.
 
 From the table come the options of the command line and how they are read, the checks of ranges, what the
 configuration may fix or vary, the labels of axes, and the page that documents them. A new variable is one
@@ -18,10 +18,10 @@ class Limit(NamedTuple):
     """How far a variable is accounted for, where its range goes further.
 
     Attributes:
-        least: smallest value, where it is more than what the variable means that ends here; 0 if not.
-        most: largest value, inf where the range is what ends it.
-        why: why it ends there, after "since".
-        why_least: why it begins where it does, if that is something else.
+        least: smallest value above 0; 0 where the range sets the lower end.
+        most: largest value; inf where the range sets the upper end.
+        why: the reason for the limit, which messages give after "since".
+        why_least: the reason for the lower end, if it is another one.
     """
 
     least: float
@@ -36,7 +36,7 @@ class Limit(NamedTuple):
             value: the value.
             zero: whether 0 is one that the variable may take.
         """
-        if 0 < value < self.least:  # what is smaller is no value at all, which others say
+        if 0 < value < self.least:  # a smaller one is out of the range, which is refused elsewhere
             either = "0 or " if zero else ""
             why = self.why_least or self.why
             return f"must be {either}at least {self.least:g}, since {why}, got {value!r}"
@@ -72,7 +72,7 @@ class Range(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What a value must be, for messages and tables."""
+        """Words for what a value must be, for messages and tables."""
         if self.whole:
             return f"a whole number >= {self.least:g}"
         if self.most == math.inf:
@@ -155,12 +155,12 @@ class Variable:
 
     @property
     def tex(self) -> str:
-        """What stands for it in a formula, in TeX."""
+        """Its symbol in a formula, in TeX."""
         return self.symbol or rf"\mathrm{{{self.words}}}"
 
     @property
     def label(self) -> str:
-        """What an axis says of it."""
+        """Its label on an axis."""
         return f"{self.words} ${self.symbol}$".strip() if self.symbol else self.words
 
     @property
