@@ -18,7 +18,7 @@ WINDOW = {"slots": 1000, "participation": 1, "delta0": 1e-10, "rounds": 1, "delt
 
 
 @pytest.mark.parametrize("eps0", [7.3, 8, 20, 160, 300])
-@pytest.mark.parametrize("delta0", [5e-324, 1e-300, 1e-10])
+@pytest.mark.parametrize("delta0", [1e-30, 1e-20, 1e-10])
 def test_large_eps0_of_reports_that_may_fail(eps0, delta0):
     for name in accountants.names(protocol="fixed-window", mechanism="approximate-ldp"):
         found = accountants.epsilon(name, **{**WINDOW, "eps0": eps0, "delta0": delta0})
