@@ -11,6 +11,8 @@ from scipy import special, stats
 from shuffledp import accountants, profiles, rdp
 from shuffledp.accountants import systems
 from shuffledp.checkin import liew2022
+from shuffledp.rdp import girgis2021
+from shuffledp.rdp.girgis2021 import log_moment_excess
 
 SMALL = {"n": 30, "rate": 0.3, "eps0": 1.2}
 ORDERS = np.array([2, 3, 8, 40])
@@ -58,6 +60,60 @@ def test_blocks_cost_little_and_err_upwards():
         exact = float(np.log1p(12 * weights[::12] @ np.expm1((order - 1) * values)))
         found = (order - 1) * liew2022.liew2022_upper(order, **setting)
         assert exact < found < 1.003 * exact
+
+
+@pytest.mark.parametrize("order", [3, 2048, 2049, 30_000])
+@pytest.mark.parametrize("eps0", [0.001, 0.3, 4.0])
+def test_many_orders_are_mixed_as_one_by_one(order, eps0):
+    n, rate = 40, 0.2
+    k = np.arange(n + 1)
+    logs = stats.binom.logpmf(k, n, rate)
+    parts = [
+        weight
+        + log_moment_excess(np.array([order]), k=max(int(one), 1), log_gamma=math.log(one / n), eps0=eps0)
+        for one, weight in zip(k.tolist(), logs.tolist(), strict=True)
+        if one
+    ]
+    left_out = np.array([math.log(2) - 60 + (order - 1) * eps0])
+    exact = float(np.logaddexp(0.0, special.logsumexp([*parts, left_out], axis=0))[0])
+    assert (order - 1) * liew2022.liew2022_upper(order, n=n, rate=rate, eps0=eps0) == pytest.approx(
+        exact, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", ["liew2022-upper", "liew2022-printed"])
+@pytest.mark.parametrize("setting", [{"n": 238, "rate": 0.012043}, {"n": 10**5, "rate": 0.01}])
+def test_a_small_eps0_is_not_a_matter_of_minutes(name, setting, monkeypatch):
+    """Large orders are the best ones there; evaluations are counted, since they are what takes the time."""
+    asked = 0
+    evaluated = girgis2021._log_special_case
+
+    def counted(order, log_m, eps0):
+        nonlocal asked
+        asked += 1
+        return evaluated(order, log_m, eps0)
+
+    monkeypatch.setattr(girgis2021, "_log_special_case", counted)
+    found = accountants.epsilon(name, **setting, eps0=0.001, rounds=1, delta=1.889e-7)
+    assert 0 < found < 0.001
+    assert asked < 40_000
+
+
+@pytest.mark.parametrize("order", [2, 17, 300, 5000])
+@pytest.mark.parametrize("eps0", [0.01, 0.7])
+def test_the_best_cut_is_the_best_of_all(order, eps0):
+    n, rate = 900, 0.2
+    orders, mean = np.array([float(order)]), n * rate
+    alone = log_moment_excess(orders, k=1, log_gamma=math.log(rate), eps0=eps0)[0]
+    values = [
+        np.logaddexp(
+            alone - (1 - cut / mean) ** 2 * mean / 2,
+            log_moment_excess(orders, k=cut + 1, log_gamma=math.log(rate), eps0=eps0)[0],
+        )
+        for cut in range(181)
+    ]
+    found = liew2022.liew2022_printed(order, n=n, rate=rate, eps0=eps0)
+    assert found == pytest.approx(np.logaddexp(0.0, min(values)) / (order - 1), rel=1e-12)
 
 
 def equation_18(lam, n, rate, eps0, cut):

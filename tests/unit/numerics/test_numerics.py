@@ -211,6 +211,23 @@ def test_log_sum_concave_bounds_from_above_what_it_cuts_off(name, nats, monkeypa
     assert value <= exact + 4 * math.exp(-nats) + 1e-9
 
 
+@pytest.mark.parametrize("nats", [0.5, 10.0, 60.0])
+@pytest.mark.parametrize("slopes", [(-0.3, 0.2), (-1e-3, 1e-3), (0.1, 0.1)])
+def test_a_sum_of_concave_sequences_is_bounded_from_above(slopes, nats, monkeypatch):
+    monkeypatch.setattr(numerics.concave_sums, "NEGLIGIBLE", nats)
+    monkeypatch.setattr(numerics.concave_sums, "_FULL_SUM", 4)
+    weights = np.array([math.log(0.2), math.log(0.8)])
+    base = _binomial(300, math.log(1.0))
+
+    def term(j):
+        return base(j) + special.logsumexp(weights[:, None] + np.array(slopes)[:, None] * j, axis=0)
+
+    ends = tuple(lambda j, slope=slope: base(j) + slope * j for slope in slopes)
+    exact = special.logsumexp(weights + 300 * np.log1p(np.exp(slopes)))
+    value = numerics.log_sum_concave(term, 0, 300, ends=ends)
+    assert exact - 1e-10 <= value <= exact + 4 * math.exp(-nats) + 1e-9
+
+
 @pytest.mark.parametrize("count", [1, 2, 50])
 @pytest.mark.parametrize("slope", [0.0, 1e-9, 0.01, 2.0])
 def test_what_is_cut_off_is_bounded_by_equal_terms_and_by_a_geometric_series(slope, count):

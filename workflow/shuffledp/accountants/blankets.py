@@ -109,7 +109,7 @@ def _enter(base: systems.System, mechanism: str) -> None:
         base.check(setting)
         # without a loss nothing can differ, which every tv bounds
         if "tv" in setting and setting["eps0"] > 0:
-            four_kinds.checked_tv(setting["tv"], setting["eps0"])
+            four_kinds.checked_tv(setting["tv"], setting["eps0"], setting.get("share"))
 
     def compute(**setting: Any) -> Columns:
         return columns(**setting)

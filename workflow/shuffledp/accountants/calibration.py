@@ -26,7 +26,7 @@ from shuffledp.accountants.inversion import (
     neighbours,
 )
 from shuffledp.accountants.registry import Accountant
-from shuffledp.profiles import named_randomizers
+from shuffledp.profiles import four_kinds, named_randomizers
 from shuffledp.variables import VARIABLES
 
 _LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].most))
@@ -319,8 +319,10 @@ def largest_eps0(
         )
     setting |= {"rounds": checks.count("rounds", rounds), "delta": delta}
     # of a smaller eps0 no randomiser has this total variation
-    tv = checks.probability("tv", setting["tv"]) if "tv" in setting else 0.0
-    least = 2 * math.atanh(tv)
+    numbers = {name: setting[name] for name in ("share", "tv") if name in setting}
+    tv = checks.probability("tv", numbers["tv"]) if "tv" in numbers else 0.0
+    share = four_kinds.checked_share(numbers.get("share", 0.5))
+    least = math.log1p(tv / (1 - tv) / share)
 
     @functools.cache
     def height(eps0: float) -> float:
@@ -345,8 +347,9 @@ def largest_eps0(
     mantissa, _ = neighbours(lambda mantissa: height(decimal(mantissa, unit)), UNIT, 10 * UNIT)
     found = decimal(mantissa, unit)
     if found <= least:
+        told = " and ".join(f"{name}={value:g}" for name, value in numbers.items())
         raise ValueError(
-            f"target_eps={target:g} is too small: no randomiser with tv={tv:g} has eps0 below {least:.7g}, "
+            f"target_eps={target:g} is too small: no randomiser with {told} has eps0 below {least:.7g}, "
             "from which on epsilon exceeds it; raise target_eps, lower tv or take fewer rounds"
         )
     return found

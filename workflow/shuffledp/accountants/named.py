@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +19,18 @@ from shuffledp import checks, numerics
 from shuffledp.accountants import blankets, registry, systems, via_pld
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
-from shuffledp.profiles import attacks, four_kinds, named_randomizers
+from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records
 from shuffledp.profiles.randomized_response import many_symbols_pair
 
 # Where there are but two records: clients up to whom every number of others that hold the second is tried,
 # and up to whom some small numbers are; reports of a sample up to which larger numbers are looked at too, of
 # which none was ever worst; and how large a small number may be.
 _EVERY, _SOME, _SAMPLED, _FEW = 40, 3000, 300, 32
+# Clients up to whom one round with two records is bounded by going through all data sets.
+_EXACT = 1000
+# From here on shuffling hides little, and what the general bounds are rounded to may be less.
+_LARGE_EPS0 = 20.0
+_OF_PROTOCOLS = frozenset(name for base in blankets.BASES for name in base.variables)
 # By kind: the theorem, and what a reader must know.
 _WORDS = {
     "upper": (
@@ -113,11 +118,10 @@ def epsilon(
             )
         return registry.epsilon(name, rounds=rounds, delta=delta, **setting)
     case = _case(randomizer, setting)
-    entry, own = upper_accountant(case)
-    if name is not None:
-        entry = registry.get(name)
-        own = _setting_of(entry, case)
-    return entry.epsilon(rounds=rounds, delta=delta, **own)
+    if name is None:
+        return _upper(case, rounds, delta)[0]
+    entry = registry.get(name)
+    return entry.epsilon(rounds=rounds, delta=delta, **_setting_of(entry, case))
 
 
 def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setting: Any) -> registry.Bracket:
@@ -142,12 +146,12 @@ def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setti
         return registry.bracket(rounds=rounds, delta=delta, **setting)
     case = _case(randomizer, setting)
     count = checks.count("rounds", rounds, at_least=0)
-    entry, own = upper_accountant(case)
-    upper = float(entry.epsilon(rounds=count, delta=delta, **own))
+    value, by = _upper(case, count, delta)
+    upper = float(value)
     lower, words = _lower(case, count, checks.probability("delta", delta, zero=True))
-    registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{entry.name!r}"))
+    registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{by!r}"))
     # they may cross by rounding where both are the pure DP of the protocol
-    return registry.Bracket(min(lower, upper), upper, (words, entry.name), case.system.neighbours)
+    return registry.Bracket(min(lower, upper), upper, (words, by), case.system.neighbours)
 
 
 def accountant(
@@ -184,8 +188,7 @@ def accountant(
     def compute(*, rounds: FloatArray, delta: float, **setting: Any) -> registry.Columns:
         case = _case(randomizer, {**setting, **parameters})
         if kind == "upper":
-            entry, own = upper_accountant(case)
-            return {"epsilon": entry.compute(**own, rounds=rounds, delta=delta)["epsilon"]}
+            return {"epsilon": np.asarray(_upper(case, rounds, delta)[0], dtype=np.float64)}
         return {"epsilon": np.array([_lower(case, int(count), delta)[0] for count in rounds])}
 
     theorem, note = _WORDS[kind]
@@ -216,6 +219,37 @@ def known(randomizer: str, setting: Mapping[str, Any]) -> tuple[registry.Account
         ValueError: an argument is missing, unknown or out of range.
     """
     return upper_accountant(_case(randomizer, setting))
+
+
+def _upper(case: _Case, rounds: ArrayLike, delta: float) -> tuple[float | FloatArray, str]:
+    """Return an upper bound on epsilon for a randomiser, of the shape of ``rounds``, and what it is by."""
+    entry, own = upper_accountant(case)
+    try:
+        value = entry.epsilon(rounds=rounds, delta=delta, **own)
+    except ValueError:
+        if not {"share", "tv"} <= set(own):
+            raise
+        # there are so many clients that both numbers take too long
+        entry = registry.get(blankets.NAMES[case.system.protocol]["share"])
+        del own["tv"]
+        value = entry.epsilon(rounds=rounds, delta=delta, **own)
+    by = entry.name
+    if case.setting["eps0"] > _LARGE_EPS0:
+        # a bound for any randomiser may be rounded to less
+        listed = registry.names("upper", protocol=case.system.protocol, mechanism=case.system.mechanism)
+        answers, _ = registry.attempts(map(registry.get, listed), rounds=rounds, delta=delta, **case.setting)
+        for other, columns in answers:
+            if np.max(columns["epsilon"]) < np.max(value):
+                by = other.name
+            value = np.minimum(value, columns["epsilon"])
+    n, alone = case.setting["n"], np.equal(rounds, 1)
+    exact = case.known is not None and case.known.third is None and set(case.setting) == {"n", "eps0"}
+    if exact and n <= _EXACT and delta >= two_records.SMALLEST_DELTA and alone.any():
+        worst = two_records.worst_epsilon(n=n, eps0=case.setting["eps0"], delta=delta)
+        if np.ndim(rounds) == 0 and worst < value:
+            by = "all data sets of two records"
+        value = np.where(alone, np.minimum(value, worst), value)
+    return checks.like_input(np.asarray(value, dtype=np.float64)), by
 
 
 def upper_accountant(case: _Case) -> tuple[registry.Accountant, systems.Setting]:
@@ -261,15 +295,11 @@ def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
     takes = named_randomizers.parameters(randomizer)
     parameters = {name: value for name, value in given.items() if name in takes}
     setting = {name: value for name, value in given.items() if name not in takes}
+    foreign = {name: value for name, value in setting.items() if name not in _OF_PROTOCOLS}
+    named_randomizers.check_parameters(randomizer, {**parameters, **foreign})
     found = [base for base in blankets.BASES if set(base.variables) == set(setting)]
     if not found:
-        sets = " or ".join(", ".join(base.variables) for base in blankets.BASES)
-        own = ", ".join(takes) or "no parameter"
-        raise ValueError(
-            f"randomizer {randomizer!r} needs {sets} (with rounds and delta) and takes {own}; got "
-            f"{', '.join(given) or 'nothing'}"
-        )
-    named_randomizers.check_parameters(randomizer, parameters)
+        _refuse(randomizer, setting)
     checked = found[0].in_range(setting)
     # where eps0 is not one for numbers, they are checked all the same
     some = min(max(checked["eps0"], via_pld.SMALLEST_EPS0), via_pld.LARGEST_EPS0)
@@ -314,6 +344,18 @@ def leaks(randomizer: str, setting: Mapping[str, Any], *, nats: float) -> dict[s
     return found
 
 
+def _refuse(randomizer: str, setting: Mapping[str, Any]) -> NoReturn:
+    """Refuse variables that are not those of one protocol."""
+    got = named_randomizers.in_words(setting, nothing="neither")
+    for name in ("n", "eps0"):
+        if name not in setting:
+            raise ValueError(f"randomizer {randomizer!r} needs {name}, got {got}; give {name}")
+    raise ValueError(
+        f"randomizer {randomizer!r} needs k, rate or neither beside n and eps0, got {got}; leave rate out "
+        "for rounds of k clients, or k for clients who check in"
+    )
+
+
 def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
     """Return the largest epsilon of the data sets of a randomiser, and which it is of."""
     if case.known is None or rounds == 0:
@@ -331,7 +373,7 @@ def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
             columns = via_pld.columns(
                 pairs, rounded=merge_to_lattice, rounds=counts, delta=needed, bound="lower"
             )
-            found.append((max(float(columns["epsilon"][0]) - 2 * moved, 0.0), words))
+            found.append((float(max(columns["epsilon"][0] - 2 * moved, 0.0)), words))
     return max(found, default=(0.0, "nothing"))
 
 

@@ -19,13 +19,13 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from shuffledp import checks, numerics
-from shuffledp.checks import FloatArray
+from shuffledp.checks import FloatArray, IntArray
 from shuffledp.distributions.tilted_binomials import Blocks, binomial_blocks
 from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
 from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.randomized_response import many_symbols_pair
-from shuffledp.rdp.girgis2021 import log_moment_excess
+from shuffledp.rdp.girgis2021 import log_mixed_moment_excess, log_moment_excess
 
 # Numbers of reports within so much of each other count as the worst of them for either bound.
 _MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.006
@@ -68,14 +68,16 @@ def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
         return checks.like_input(np.zeros_like(orders))
     flat = orders.ravel()
     blocks = _check_ins(n, rate, _MOMENT_WIDTH)
-    parts = []
-    for weight, low, high in zip(blocks.weights, blocks.low, blocks.high, strict=True):
-        if high > 0 and weight > 0:  # without reports nothing is learnt
-            k, log_gamma = max(int(low), 1), math.log(high / n)
-            parts.append(math.log(weight) + log_moment_excess(flat, k=k, log_gamma=log_gamma, eps0=eps0))
+    some = (blocks.high > 0) & (blocks.weights > 0)  # without reports nothing is learnt
+    mixed = log_mixed_moment_excess(
+        flat,
+        log_weights=np.log(blocks.weights[some]),
+        k=np.maximum(blocks.low[some], 1.0),
+        log_gammas=np.log(blocks.high[some] / n),
+        eps0=eps0,
+    )
     # of the numbers of reports that are left out no more is known than that a round is eps0-DP
-    parts.append(math.log(2) - numerics.NEGLIGIBLE + (flat - 1) * eps0)
-    log_sum = special.logsumexp(parts, axis=0)
+    log_sum = np.logaddexp(mixed, math.log(2) - numerics.NEGLIGIBLE + (flat - 1) * eps0)
     value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
     return checks.like_input(value.reshape(orders.shape))
 
@@ -106,11 +108,35 @@ def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> f
         return checks.like_input(np.zeros_like(orders))
     flat, mean = orders.ravel(), n * rate
     alone = log_moment_excess(flat, k=1, log_gamma=math.log(rate), eps0=eps0)
+    cuts = np.unique(np.linspace(0, math.floor(mean), _CUTS).round())
+    growth = -((1 - cuts / mean) ** 2) * mean / 2
+
+    def rest(orders: FloatArray, index: IntArray) -> FloatArray:
+        """Return the second term of each order at a cut of its own."""
+        values = np.empty(orders.shape)
+        for one in np.unique(index).tolist():
+            some, k = index == one, int(cuts[one]) + 1
+            values[some] = log_moment_excess(orders[some], k=k, log_gamma=math.log(rate), eps0=eps0)
+        return values
+
+    # the first term grows with the cut and the second falls, so the best cut is near where they cross
+    below, crossed = np.full(flat.shape, -1), np.full(flat.shape, cuts.size)
+    while (apart := crossed - below > 1).any():
+        middle = (below[apart] + crossed[apart]) // 2
+        falls = alone[apart] + growth[middle] < rest(flat[apart], middle)
+        below[apart] = np.where(falls, middle, below[apart])
+        crossed[apart] = np.where(falls, crossed[apart], middle)
     best = np.full(flat.shape, np.inf)
-    for cut in np.unique(np.linspace(0, math.floor(mean), _CUTS).round()).tolist():
-        slack = 1 - cut / mean
-        rest = log_moment_excess(flat, k=int(cut) + 1, log_gamma=math.log(rate), eps0=eps0)
-        best = np.minimum(best, np.logaddexp(alone - slack**2 * mean / 2, rest))
+    for step in (-1, 1):
+        index = below if step < 0 else crossed
+        active = np.nonzero((index >= 0) & (index < cuts.size))[0]
+        while active.size:
+            first, second = alone[active] + growth[index[active]], rest(flat[active], index[active])
+            best[active] = np.minimum(best[active], np.logaddexp(first, second))
+            # further on, the larger of the two terms is larger still
+            active = active[(second if step < 0 else first) <= best[active]]
+            index = index + step
+            active = active[(index[active] >= 0) & (index[active] < cuts.size)]
     value = np.logaddexp(0.0, best) / (flat - 1)
     return checks.like_input(value.reshape(orders.shape))
 

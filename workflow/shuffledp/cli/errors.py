@@ -79,5 +79,9 @@ def _complain(message: str, code: int) -> int:
 
 
 def with_options(message: str) -> str:
-    """Return a refusal of the library's with the options of the variables that it says must be otherwise."""
-    return re.sub(r"(?<![\w-])([a-z]\w*)(?= must )", lambda found: _OPTIONS.get(found[1], found[1]), message)
+    """Return a refusal of the library's with the options of the variables that it says must be otherwise, or
+    be given or left out."""
+    variable = r"(?<![\w-])(?<=%s)([a-z]\w*)(?=%s)"
+    for before, after in (("", " must "), ("; give ", "$"), ("; leave ", " out$")):
+        message = re.sub(variable % (before, after), lambda found: _OPTIONS.get(found[1], found[1]), message)
+    return message

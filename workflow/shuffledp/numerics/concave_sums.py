@@ -171,31 +171,58 @@ def cell_sums(
     return log_sums, means
 
 
-def log_sum_concave(term: LogTerms, first: int, last: int) -> float:
+def log_sum_concave(
+    term: LogTerms, first: int, last: int, *, ends: tuple[LogTerms, LogTerms] | None = None
+) -> float:
     """Return an upper bound on log of the sum of exp(term(j)) over j = first..last.
 
-    The terms must be log-concave in j. Only a window around the largest is summed, so the cost grows with
-    the square root of the range at most; what lies outside is bounded by geometric series from the edges
-    and added, which keeps the result an upper bound (by less than 1e-20 relative).
+    Only a window around the largest is summed, so the cost grows with the square root of the range at most;
+    what lies outside is bounded by geometric series from the edges and added, which keeps the result an upper
+    bound (by less than 1e-20 relative).
+
+    Args:
+        term: logarithms of the terms, concave in j; or of a weighted sum of concave sequences that differ by
+            factors exp(slope * j) only.
+        first: the smallest index.
+        last: the largest index, >= ``first``.
+        ends: of a weighted sum, the sequences of the smallest and of the largest slope. The windows of the
+            others lie between theirs.
     """
-    low, high = concave_window(term, first, last)
+    if ends is None:
+        low, high = concave_window(term, first, last)
+    else:
+        low, high = concave_window(ends[0], first, last)[0], concave_window(ends[1], first, last)[1]
     values = term(np.arange(low, high + 1, dtype=np.float64))
     inner = values[1:-1] if values.size > 2 else values
+    rise, fall = float(inner[0] - values[0]), float(inner[-1] - values[-1])
+    if ends is not None:
+        # every sequence falls off from the edges as fast as these
+        start, end = (
+            np.array([edge, near], dtype=np.float64) for edge, near in ((low, low + 1), (high, high - 1))
+        )
+        rise, fall = (float(np.diff(one(place))[0]) for one, place in zip(ends, (start, end), strict=True))
     tails = [
-        _log_tail(float(values[0]), float(inner[0]), low - first),
-        _log_tail(float(values[-1]), float(inner[-1]), last - high),
+        _log_tail(float(values[0]), float(values[0]) + rise, low - first),
+        _log_tail(float(values[-1]), float(values[-1]) + fall, last - high),
     ]
     return log_sum_exp(np.array([log_sum_exp(values), *tails]))
 
 
-def log_binomial_transform(orders: FloatArray, log_coefficient: LogTerms, *, first: int) -> FloatArray:
+def log_binomial_transform(
+    orders: FloatArray,
+    log_coefficient: LogTerms,
+    *,
+    first: int,
+    ends: tuple[LogTerms, LogTerms] | None = None,
+) -> FloatArray:
     """Return upper bounds on log of the sum over j = first..order of C(order, j) exp(log_coefficient(j)).
 
     Args:
         orders: whole numbers, one-dimensional; an order below ``first`` has an empty sum (-inf).
         log_coefficient: maps an array of j to logarithms; C(order, j) times the coefficient must be
-            log-concave in j.
+            log-concave in j, or a weighted sum as for ``log_sum_concave``.
         first: the smallest j.
+        ends: of a weighted sum, the coefficients of the smallest and of the largest slope.
 
     Returns:
         One value an order, above the exact one by no more than the rounding that it allows for (some
@@ -224,6 +251,10 @@ def log_binomial_transform(orders: FloatArray, log_coefficient: LogTerms, *, fir
             magnitude = max(magnitude, float(np.max(np.abs(coefficients))))
             return log_binomial(order, j) + coefficients
 
-        log_sum = log_sum_concave(term, first, int(order))
+        def of_end(coefficient: LogTerms, order: float = order) -> LogTerms:
+            return lambda j: log_binomial(order, j) + coefficient(j)
+
+        limits = None if ends is None else (of_end(ends[0]), of_end(ends[1]))
+        log_sum = log_sum_concave(term, first, int(order), ends=limits)
         result[index] = log_sum + 4 * EPSILON * (magnitude + order)
     return result

@@ -141,6 +141,8 @@ def log_power_excess(order: float, log_u: FloatArray, sign: FloatArray | float =
         for j in range(14 if order > 8 else 50, 1, -1):
             tail = (1.0 + tail) * ((order - j) / (j + 1)) * x
         series = math.log(order) + math.log((order - 1) / 2) + 2 * log_u + np.log1p(tail)
+        if small.all():
+            return series
         log_power = order * np.where(sign > 0, np.logaddexp(0.0, log_u), np.log1p(np.maximum(u, -1.0)))
         # both terms are of the size of order - 1, which may be tiny
         power_less_one = np.expm1((order - 1) * np.minimum(log_power / order, 700.0 / order))

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp import checks, numerics
+from shuffledp import checks, numerics, rounding
 from shuffledp.checks import FloatArray, IntArray
 from shuffledp.distributions.tilted_binomials import TiltedBinomials
 from shuffledp.pld.outcomes import Outcomes, dominating
@@ -49,12 +49,15 @@ _SPACING = (1e-3, 1e-2)
 _SPLIT = 2**19  # outcomes of a total of given logarithm that are aimed at
 _MULTIPLIED = 2**30  # products of probabilities of totals and of differences that are aimed at
 _LISTED = 2**20  # outcomes that are listed one by one
+# By how much blocks of N may be wider where totals are too many; epsilon grows by that times _WIDTH/2.
+_COARSER = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _MOST_WORK = 4e7  # probabilities that are computed of totals, some 20 seconds
 # A total so much above that of N alone is taken to a grid that all N share; 1 - |x| then keeps its digits.
 _APART = 1e-3
 _FLAT = 0.01  # by how much of itself 1 less the tilt may change within a block of N
 _DIFFERENCES = 2**12  # values of |D| that are told apart
 _LONGEST = 2**17  # values that are summed together
+_WRITTEN = 5e-6  # by which a number of six digits may exceed, relative, what it stands for
 _SAME = 1e-12  # relative distance within which total variation and 1 - b count as equal
 _TILTED_WIDER = 11.0  # nats, of which Hoeffding's inequality takes one
 
@@ -88,17 +91,16 @@ def kinds(*, eps0: float, share: float | None = None, tv: float | None = None) -
         eps0: local privacy parameter, > 0.
         share: f in (0, 1/2], such that the randomiser has a blanket of mass at least 1/(1 + (e^eps0 - 1) f).
         tv: an upper bound on the total variation between the reports of any two records, at most
-            (e^eps0 - 1)/(e^eps0 + 1).
+            (e^eps0 - 1)/(e^eps0 + 1), and at most 1 - b where f is given.
 
     Returns:
-        Of f = 1/2 where neither is given: the clones of feldman2022. Where tv says less than f does, as at
-        tv >= 1 - b, f decides.
+        Of f = 1/2 where neither is given: the clones of feldman2022. At tv = 1 - b, f decides.
 
     Raises:
         ValueError: a number is out of its range, or impossible at this eps0.
     """
     growth, least = math.expm1(eps0), math.exp(-eps0)
-    tilted = math.inf if tv is None else checked_tv(tv, eps0) / growth
+    tilted = math.inf if tv is None else checked_tv(tv, eps0, share) / growth
     if tv is not None and share is None:
         tilted = min(tilted, least / (1 + least))
         # d = (1 - (e + 1) t)/e, without cancellation where tv is the largest possible
@@ -124,14 +126,37 @@ def checked_share(share: object) -> float:
     return value
 
 
-def checked_tv(tv: object, eps0: float) -> float:
-    """Return the total variation, a number in (0, (e^eps0 - 1)/(e^eps0 + 1)]."""
+def checked_tv(tv: object, eps0: float, share: object = None) -> float:
+    """Return the total variation, a number within what eps0 and the share allow.
+
+    That is at most (e^eps0 - 1)/(e^eps0 + 1), and with a blanket of mass b = 1/(1 + (e^eps0 - 1) share) at
+    most 1 - b, which many randomisers attain: what is written with six digits may exceed it by its rounding.
+
+    Args:
+        tv: the number given, > 0.
+        eps0: local privacy parameter, > 0.
+        share: as for ``kinds``; None if it is not known.
+
+    Raises:
+        ValueError: it is out of its range, or the share is.
+    """
     value, most = checks.probability("tv", tv, one=True), math.tanh(eps0 / 2)
-    if value > most * (1 + 8 * numerics.EPSILON):
+    if value > most * (1 + _WRITTEN):
+        shown = rounding.shown(most, "lower", digits=6)
         raise ValueError(
-            f"tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = {most:.6g}, which no eps0-LDP randomiser "
-            f"exceeds at eps0={eps0:g}, got {tv!r}; use a smaller tv, or leave it out"
+            f"tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = {shown}, which no eps0-LDP "
+            f"randomiser exceeds at eps0={eps0:g}, got {tv!r}; use a smaller tv, or leave it out"
         )
+    if share is not None:
+        part = -math.expm1(-eps0) * checked_share(share)
+        left = part / (math.exp(-eps0) + part)
+        if value > left * (1 + _WRITTEN):
+            shown = rounding.shown(left, "lower", digits=6)
+            raise ValueError(
+                f"tv must be at most 1 - b = {shown}, which a blanket of mass "
+                f"b = 1/(1 + (e^eps0 - 1) share) leaves at share={share:g} and eps0={eps0:g}, got {tv!r}; "
+                "use a smaller tv, a larger share, or leave one of them out"
+            )
     return min(value, most)
 
 
@@ -171,8 +196,24 @@ def kinds_outcomes(
     rate = checks.probability("rate", rate, one=True)
     if rate == 1 and own.plain == own.heavy == 0:
         return joint_outcomes(absent=float(n - k), k=k, eps0=eps0, nats=nats)
-    pair = _Pair(n - k, k, eps0, own.at_rate(rate) if rate < 1 else own, nats)
-    return pair.listed() or pair.outcomes()
+    given = own.at_rate(rate) if rate < 1 else own
+    pair = _Pair(n - k, k, eps0, given, nats)
+    listed = pair.listed()
+    if listed is not None:
+        return listed
+    least = 1.0
+    for coarser in _COARSER:
+        if coarser < least:
+            continue
+        try:
+            return _Pair(n - k, k, eps0, given, nats, coarser=coarser).outcomes()
+        except _TooMuchWorkError as error:
+            # blocks of whole numbers may become fewer by twice as much as they were meant to
+            least = max(least, coarser * error.excess / 2)
+    raise ValueError(
+        f"n must be smaller for a bound from share and tv at eps0={eps0:g}, where so many clients would take "
+        f"minutes to account for, got {n}; leave tv out, or take a smaller eps0 or a larger delta"
+    )
 
 
 class _Rows(NamedTuple):
@@ -189,11 +230,26 @@ class _Rows(NamedTuple):
     log_weight: FloatArray
 
 
+class _TooMuchWorkError(Exception):
+    """Of many clients so many totals would have to be told apart that it takes minutes.
+
+    Attributes:
+        excess: how many times what may be done that is.
+    """
+
+    def __init__(self, excess: float) -> None:
+        super().__init__(f"{excess:g} times too many totals")
+        self.excess = excess
+
+
 class _Pair:
     """The pair of one setting, built step by step."""
 
-    def __init__(self, absent: int, k: int, eps0: float, of: Kinds, nats: float) -> None:
+    def __init__(
+        self, absent: int, k: int, eps0: float, of: Kinds, nats: float, *, coarser: float = 1.0
+    ) -> None:
         self._absent, self._k, self._kinds, self._nats = float(absent), k, of, nats
+        self._coarser = coarser
         self._e, self._half_gap = math.exp(eps0), math.expm1(eps0) / 2
         self._half_sum = (self._e + 1) / 2
         self._untilted = of.plain + of.heavy + of.revealed
@@ -320,8 +376,8 @@ class _Pair:
         tilted, untilted = 2 * self._kinds.tilted, self._untilted
         low, high = (float(end) for end in self._window(float(self._k), tilted))
         # of a steep tilt, so narrow that 1 less the tilt hardly changes within a block
-        flat = _FLAT * (self._absent + low) / self._half_gap
-        width = min(max(1, int(min(_WIDTH * low, 1 + flat))), _LONGEST)
+        flat = _FLAT * self._coarser * (self._absent + low) / self._half_gap
+        width = min(max(1, int(min(_WIDTH * self._coarser * low, 1 + flat))), _LONGEST)
         self._low = np.arange(low, high + 1, width)
         self._high = np.minimum(self._low + width - 1, high)
         log_p, log_q = math.log(tilted), math.log(untilted)
@@ -420,13 +476,10 @@ class _Pair:
         """Refuse what would take minutes: many clients at an extreme eps0 or delta.
 
         Raises:
-            ValueError: it would.
+            _TooMuchWorkError: it would.
         """
         if work > _MOST_WORK:
-            raise ValueError(
-                f"n must be smaller where eps0 or delta are extreme, since {work:.2g} totals would have to "
-                f"be told apart and {_MOST_WORK:g} take some 20 seconds, got {self._absent + self._k:g}"
-            )
+            raise _TooMuchWorkError(work / _MOST_WORK)
 
     def _heavy(self, rows: _Rows) -> _Rows:
         """Split every row by the number of heavy reports, over neighbouring ones of a coarser grid.

@@ -444,7 +444,7 @@ def piecewise(*, eps0: float) -> Named:
     share = math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2))
     # of [-C, C], S_1 = [1, C] and S_0 = [-(C - 1)/2, (C - 1)/2]
     bound = 1 / math.tanh(eps0 / 4)
-    overlap = max((bound - 1) / 2 - 1, 0.0) / (bound - 1)
+    overlap = ((bound - 1) / 2 - 1) / (bound - 1) if bound > 3 else 0.0
     return _two_valued(eps0, _disjoint(share, overlap), share=share, apart=share)
 
 
@@ -516,13 +516,16 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
     wanted = parameters(name)
     for key, needed in wanted.items():
         if needed and key not in given:
-            raise ValueError(
-                f"randomizer {name!r} needs {key}, got {dict(given) or 'no parameter'}; give {key}"
-            )
+            raise ValueError(f"randomizer {name!r} needs {key}, got {in_words(given)}; give {key}")
     for key, value in given.items():
         if key not in wanted:
             takes = ", ".join(wanted) or "no parameter"
             raise ValueError(f"randomizer {name!r} takes {takes}, got {key}={value!r}; leave {key} out")
+
+
+def in_words(given: Mapping[str, Any], *, nothing: str = "no parameter") -> str:
+    """Return parameters and their values for a message; ``nothing`` where there are none."""
+    return ", ".join(f"{key}={value!r}" for key, value in given.items()) or nothing
 
 
 def of_training(randomizer: str, *, dimension: int) -> tuple[str, dict[str, Any]]:

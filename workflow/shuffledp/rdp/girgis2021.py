@@ -22,6 +22,9 @@ from shuffledp.checks import FloatArray
 from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 
+_PIECE = 2**18  # powers that are added at a time
+_REMEMBERED = 2**16  # exponents of which sums of powers are kept
+
 
 def _log_special_case(order: FloatArray, log_m: float | FloatArray, eps0: float) -> FloatArray:
     """Return the logarithm of Theorem 6, for orders >= 2."""
@@ -210,6 +213,62 @@ def log_moment_excess(order: FloatArray, *, k: int, log_gamma: float, eps0: floa
     pairs = np.log(order) + np.log((order - 1) / 2) + log_coefficient(np.array([2.0]))
     few = log_fewer_clones(k, eps0) + np.array([numerics.log_power_excess(lam, log_gap) for lam in order])
     return special.logsumexp([pairs, centre, few], axis=0)
+
+
+def log_mixed_moment_excess(
+    order: FloatArray, *, log_weights: FloatArray, k: FloatArray, log_gammas: FloatArray, eps0: float
+) -> FloatArray:
+    """Return log of a weighted sum of Theorem 1's bounds on E (P/Q)^order, less 1.
+
+    The centres of the bounds differ by the power of a number only, so they are summed first, and then over
+    the terms of the theorem.
+
+    Args:
+        order: whole numbers >= 2, one-dimensional.
+        log_weights: logarithms of the weights, one-dimensional.
+        k: reports in which the client hides, whole numbers >= 1, of that shape.
+        log_gammas: logs of the probability of being in the sample, of that shape.
+        eps0: local privacy parameter, > 0.
+    """
+    clones = [math.log(half_the_clones(int(one), eps0)) for one in k]
+    slopes = log_gammas - np.array(clones) / 2
+    table = np.empty(0)
+
+    def listed(j: FloatArray) -> FloatArray:
+        logs = np.empty(j.shape)
+        piece = max(_PIECE // slopes.size, 1)
+        for start in range(0, j.size, piece):
+            some = slice(start, start + piece)
+            # as lines over j: what lies far below another one at both ends does so in between
+            ends = log_weights[:, None] + slopes[:, None] * np.array([j[some].min(), j[some].max()])
+            gaps = np.array([(ends[best] - ends).min(axis=1) for best in ends.argmax(axis=0)])
+            kept = gaps.max(axis=0) < 2 * numerics.NEGLIGIBLE
+            logs[some] = special.logsumexp(log_weights[kept, None] + slopes[kept, None] * j[some], axis=0)
+        return logs
+
+    def mixed(j: FloatArray) -> FloatArray:
+        nonlocal table
+        most = int(j.max())
+        if most >= _REMEMBERED:
+            return listed(j)
+        if most >= table.size:
+            end = min(max(most + 1, 2 * table.size), _REMEMBERED)
+            table = np.concatenate([table, listed(np.arange(table.size, end, dtype=np.float64))])
+        return table[j.astype(np.int64)]
+
+    def log_coefficient(j: FloatArray) -> FloatArray:
+        return mixed(j) + _log_special_case(j, 0.0, eps0)
+
+    def of_slope(slope: float) -> numerics.LogTerms:
+        return lambda j: j * slope + _log_special_case(j, 0.0, eps0)
+
+    ends = of_slope(float(slopes.min())), of_slope(float(slopes.max()))
+    centre = numerics.log_binomial_transform(order, log_coefficient, first=3, ends=ends)
+    pairs = np.log(order) + np.log((order - 1) / 2) + log_coefficient(np.array([2.0]))
+    rarely = log_weights + np.array([log_fewer_clones(int(one), eps0) for one in k])
+    log_gaps = log_gammas + numerics.log_sinh_gap(eps0)
+    few = [numerics.log_sum_exp(rarely + numerics.log_power_excess(lam, log_gaps)) for lam in order.tolist()]
+    return special.logsumexp([pairs, centre, np.array(few)], axis=0)
 
 
 def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:
