@@ -447,7 +447,7 @@ def test_errors_of_added_scores_are_bounded(way, monkeypatch):
         ({"name": "blanket-pld", "share": 0.2, "tv": 0.9}, "tv must be at most"),
         (
             {"name": "blanket-pld", "share": 0.1, "tv": 0.6},
-            r"tv must be at most 1 - b = 0.258\d* .* at share=0.1 and eps0=1.5, got 0.6; use a smaller",
+            r"tv must be at most 1 - b = 0.258\d*, .* at share=0.1 and eps0=1.5, got 0.6; use a smaller",
         ),
         ({"name": "blanket-pld", "share": 0.2}, "set by n, k, eps0, share, tv"),
     ],
@@ -562,7 +562,7 @@ def test_one_round_of_two_records_is_the_exact_law(n, e, delta):
     ids=ids,
 )
 def test_the_bracket_of_two_records_closes_in_one_round(name, parameters):
-    for n, eps0, delta in ((30, 1.0, 1e-3), (100, 2.0, 1e-6), (300, 4.0, 1e-6)):
+    for n, eps0, delta in ((30, 1.0, 1e-3), (100, 2.0, 1e-6), (300, 2.0, 1e-6)):
         setting = {"n": n, "eps0": eps0, "delta": delta, "randomizer": name, **parameters}
         found = accountants.bracket(**setting, rounds=1)
         assert found.lower <= found.upper <= found.lower * (1 + 1e-8)
