@@ -185,6 +185,9 @@ def registry_threshold(dimension, eps0):
 @pytest.mark.parametrize(("name", "parameters"), WITHOUT, ids=ids)
 def test_a_named_randomiser_has_a_bracket(name, parameters):
     found = accountants.bracket(**SMALL, randomizer=name, **parameters)
+    assert [type(one) for one in (found.lower, found.upper, found.ratio, *found.names)] == [float] * 3 + [
+        str
+    ] * 2
     anyone = accountants.epsilon("share-pld", **SMALL, share=0.5)
     assert 0.6 * found.upper < found.lower < found.upper <= anyone * (1 + 1e-4)
     assert found.upper == accountants.epsilon(**SMALL, randomizer=name, **parameters)
