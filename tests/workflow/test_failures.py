@@ -65,6 +65,18 @@ def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
     assert "mine.yaml line 2)" in run.output
 
 
+@pytest.mark.parametrize(
+    "folder", ["results/girgis2021", pytest.param("results/logs", marks=pytest.mark.slow)]
+)
+def test_a_file_in_the_place_of_a_folder_is_named(clone, folder):
+    (clone.path / folder).rename(clone.path / "moved") if (clone.path / folder).exists() else None
+    (clone.path / folder).write_text("mine", encoding="utf-8")
+    run = clone.run("--dry-run")
+    assert_refused(run, f"{folder} must be a folder, since files are written into")
+    assert "and is a file; move it away" in run.output
+    assert (clone.path / folder).read_text(encoding="utf-8") == "mine"
+
+
 def spoilt(path, how):
     """Make a file one that cannot be read, whoever runs the tests; a folder at its place is such a one."""
     if how == "broken":

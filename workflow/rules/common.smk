@@ -35,11 +35,14 @@ logger.addFilter(jobs.explain)
 DRAWN = {(figure.paper, figure.name): SETTINGS.product(figure) for figure in SETTINGS.drawable}
 LEDGER = ledger_products.page(SETTINGS)
 try:
+    refusals.check_folders([RESULTS, LOGS, BENCHMARKS, jobs.CHECKPOINTS])
     with digest.kept(".snakemake/shuffledp-code.json"):
         # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
         CATALOGUE = all_products.catalogue(
             SETTINGS, DRAWN, folder=".snakemake/requests", staged=not workflow.is_main_process
         )
+except ValueError as error:
+    raise WorkflowError(str(error)) from None
 except OSError as error:
     raise WorkflowError(refusals.of_system(error)) from None
 

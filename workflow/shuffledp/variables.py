@@ -105,6 +105,7 @@ _SMALL = 1e-30
 _PRODUCTS = "products of several such numbers must be exact in double precision"
 _HIDING = Limit(_SMALL, 1e5, "reports with a larger one hide nothing", _PRODUCTS)
 _LIKELY = Limit(_SMALL, math.inf, _PRODUCTS)
+_OF_REPORTS = Limit(_SMALL**2, math.inf, _PRODUCTS)  # which follow from eps0 and as small numbers
 # of no variable, but read and refused like one
 THREADS = Limit(0, 1024, "no machine of today computes faster with more")
 SEEDS = Limit(0, 2.0**53, "seeds are stored in JSON, whose numbers are doubles")
@@ -147,6 +148,11 @@ class Variable:
     def whole(self) -> bool:
         """Whether its values are whole numbers."""
         return self.range.whole
+
+    @property
+    def least(self) -> float:
+        """The smallest value above 0 that is accounted for, 0 if there is none."""
+        return self.limit.least if self.limit else 0.0
 
     @property
     def most(self) -> float:
@@ -200,12 +206,12 @@ OF_SYSTEMS = (
              "Deviation of the Gaussian noise over the records' largest distance", POSITIVE, limit=_SQUARES,
              rises=False),
     Variable("delta0", "--delta0", "DELTA0", r"\delta_0", "failure probability",
-             "Probability with which a local randomiser may fail its eps0", BELOW_ONE, limit=_LIKELY),
+             "Probability with which a local randomiser may fail its eps0", BELOW_ONE),
     Variable("share", "--share", "F", "F", "share of the blanket",
-             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF, limit=_LIKELY,
+             "The randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share)", UP_TO_HALF, limit=_OF_REPORTS,
              hint="; every eps0-LDP randomiser may be taken at 1/2"),
     Variable("tv", "--tv", "TV", r"\mathrm{TV}", "total variation",
-             "Bound on the total variation between reports of two records", PROBABILITY, limit=_LIKELY),
+             "Bound on the total variation between reports of two records", PROBABILITY, limit=_OF_REPORTS),
 )
 # What sets a randomiser that is named, besides eps0 and the categories above.
 OF_RANDOMIZERS = (
@@ -217,7 +223,7 @@ OF_RANDOMIZERS = (
              "Values of a hash of local hashing", counts(2), limit=_EXACT),
     Variable("collision", "--collision", "P", "p", "collision",
              "Least probability that two records have one hash, where each report draws its own", BELOW_ONE,
-             limit=_LIKELY),
+             limit=_OF_REPORTS),
 )
 # What every question has, whatever is asked about.
 OF_QUESTIONS = (

@@ -30,6 +30,7 @@ from shuffledp.profiles import four_kinds, named_randomizers
 from shuffledp.variables import VARIABLES
 
 _LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].most))
+_SMALLEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].least))
 # Who takes part where this is looked for.
 _PROTOCOLS = {"k": "subsampled-shuffle", "rate": "shuffled-check-in"}
 _LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].most))
@@ -330,7 +331,7 @@ def largest_eps0(
 
     exponent = 0
     while height(decimal(1, exponent)) > 0:
-        if exponent == SMALLEST_EXPONENT:
+        if exponent == _SMALLEST_EPS0_EXPONENT:
             raise ValueError(
                 f"target_eps={target:g} is too small: even eps0={decimal(1, exponent):g} exceeds it; "
                 "raise target_eps or take fewer rounds"

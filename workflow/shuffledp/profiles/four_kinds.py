@@ -490,7 +490,9 @@ class _Pair:
         trials, p = self._k - self._high[rows.block], self._kinds.heavy / self._untilted
         first, last = self._window(trials, p)
         totals = self._expected(self._high)
-        width = max(1, int(_SPACING[1] * float(totals[totals > 0].min()) / (self._e - 1)))
+        width = max(
+            1, int(_SPACING[1] * float(totals[totals > 0].min()) / max(self._e - 1, numerics.EPSILON))
+        )
         width = min(width, _LONGEST)
         row, step = _ranges(np.zeros(first.size, dtype=np.int64), ((last - first) // width).astype(np.int64))
         begin = first[row] + width * step

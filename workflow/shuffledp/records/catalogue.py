@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from shuffledp.records import requests
+from shuffledp.records import refusals, requests
 from shuffledp.records.product import Product
 
 
@@ -21,6 +21,7 @@ class Catalogue:
     def __init__(self, folder: Path | str, *, staged: bool = False) -> None:
         self.folder = str(folder)
         self._staged = staged
+        self._folders: set[str] = set()
         self._made: set[str] = set()
         self._current: set[str] = set()
         self._entries: list[tuple[str, Product, int | None]] = []
@@ -29,7 +30,11 @@ class Catalogue:
         """Stage a product; ``kind`` is the plural that the summary counts it under.
 
         A product that reads others is current only if they are; they must have been added before.
+
+        Raises:
+            ValueError: a file is where the folder of an output must be.
         """
+        refusals.check_folders((os.path.dirname(path) for path in product.outputs), self._folders)
         request = Path(self.folder) / product.record
         if self._staged and request.exists():
             current = requests.is_of_current(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 _REMEDY = "check the path and the disk"
@@ -44,3 +45,25 @@ def of_folder(path: str, *, written: bool = True) -> str | None:
     if written and not os.access(there, os.W_OK | os.X_OK):
         return f"must be a folder that can be written to, got {path!r}, where {there} is not; name another"
     return None
+
+
+def check_folders(paths: Iterable[str], checked: set[str] | None = None) -> None:
+    """Make sure that no file is where a folder must be.
+
+    Args:
+        paths: of folders, which need not be there.
+        checked: folders that were looked at already, to which these are added.
+
+    Raises:
+        ValueError: a file is; the message names it, and what is to lie below.
+    """
+    seen = set() if checked is None else checked
+    for path in paths:
+        if path in seen:
+            continue
+        seen.add(path)
+        there = next(one for one in (Path(path), *Path(path).parents) if one.exists())
+        if not there.is_dir():
+            raise ValueError(
+                f"{there} must be a folder, since files are written into {path}, and is a file; move it away"
+            )
