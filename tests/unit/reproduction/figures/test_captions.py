@@ -125,7 +125,7 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, mon
         files.write_json(run.record, {"environment": {"device": device}})
     text = figure.text(shipped.results)
     for words in (
-        *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "4000 rounds"),
+        *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "12000 rounds"),
         *("n = 1.1e4", "eps0 = 2", "delta = 1e-5", "d = 785", "L = 16", "D = 2", "mu = 0.01"),
         *("trained on a large GPU and CPU.", "l2_hemisphere", *figure.caption.choices),
     ):
@@ -207,7 +207,7 @@ def test_what_the_caption_of_theorem3_says(root, shipped):
     asked = shipped.product(figure).parameters["theorem"]
     bound = girgis2021_convergence(read[0]["round"].to_numpy(), **asked).excess_risk
     largest = experiment.clip_norm * experiment.diameter
-    assert (bound > largest).all(), "the runs end before the bound says something"
+    assert bound[-1] < largest, "the runs end after the bound says something"
     assert girgis2021_convergence(8_900, **asked).excess_risk > largest
     assert girgis2021_convergence(9_100, **asked).excess_risk < largest, "from some 9,000 rounds on"
     for table in read:
