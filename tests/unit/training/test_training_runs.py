@@ -302,6 +302,9 @@ def test_steps_of_theorem_3():
     assert [schedule.step(plain, index, dimension=13_706) for index in (0, 5, 6, 17)] == [0.3, 0.3, 0.1, 0.1]
 
 
+CROWDED = {"girgis2021-theorem3", "fashion-fig6"}  # trained where ten other processes shared two cores
+
+
 def test_costs_are_those_of_the_records(root, shipped):
     """Of one core of a CPU, each experiment by itself and all of them together."""
     ratios, estimated, recorded = {}, 0.0, 0.0
@@ -313,7 +316,7 @@ def test_costs_are_those_of_the_records(root, shipped):
             for one in found
             if one["device"]["type"] == "cpu" and one["device"]["threads"] == 1
         ]
-        if seconds:
+        if seconds and entry.name not in CROWDED:
             ratios[entry.name] = float(np.mean(seconds)) / core_seconds(entry)
             estimated += len(seconds) * core_seconds(entry)
             recorded += sum(seconds)
