@@ -77,6 +77,14 @@ def test_half_a_share_is_any_randomiser(setting, low, high):
     assert low < accountants.epsilon("share-pld", **setting, share=0.5) < high + 1e-5
 
 
+@pytest.mark.parametrize("eps0", [150.0, 300.0])
+def test_a_share_below_what_is_accounted_for_is_that(eps0):
+    """The cap of PrivUnit in 100 dimensions is 1.7e-126 of the sphere at eps0 = 300."""
+    setting = {"n": 1000, "eps0": eps0, "rounds": 1, "delta": 1e-9}
+    found = accountants.bracket(**setting, randomizer="privunit", dimension=100)
+    assert 0 <= found.lower <= found.upper <= accountants.bracket(**setting, protocol="shuffle").upper
+
+
 def test_privunit_in_the_dimension_of_the_network():
     found = named("privunit", eps0=2.0, dimension=13706)
     assert found.share == pytest.approx(0.2158, abs=5e-5)

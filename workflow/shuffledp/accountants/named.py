@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import checks, numerics
+from shuffledp import checks, numerics, variables
 from shuffledp.accountants import blankets, registry, systems, via_pld
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
@@ -305,7 +306,13 @@ def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
     some = min(max(checked["eps0"], via_pld.SMALLEST_EPS0), via_pld.LARGEST_EPS0)
     known = named_randomizers.named(randomizer, eps0=some, **parameters)
     inside = checked["eps0"] == some
-    return _Case(found[0], checked, randomizer, known if inside else None, parameters)
+    return _Case(found[0], checked, randomizer, _in_range(known) if inside else None, parameters)
+
+
+def _in_range(known: named_randomizers.Named) -> named_randomizers.Named:
+    """Return the numbers raised to the least that is accounted for: as bounds, larger ones hold too."""
+    share = known.share and max(known.share, variables.VARIABLES["share"].least)
+    return replace(known, share=share, tv=max(known.tv, variables.VARIABLES["tv"].least))
 
 
 def lower(randomizer: str, setting: Mapping[str, Any], *, rounds: int, delta: float) -> float:
