@@ -319,6 +319,7 @@ def _l2b(tables: Tables) -> Decision:
     return Decision(ours, "reproduced", "after as many rounds, one seed each")
 
 
+_TO_C = "liew2022-fig3b-removal"  # with noise for a distance of C at eps0 = 8
 _FEDERATED = {4: "liew2022-fig3b-eps4", 8: "liew2022-fig3b", 16: "liew2022-fig3b-eps16"}
 
 
@@ -334,31 +335,34 @@ def _noise(tables: Tables, eps0: int) -> float:
     statement="Federated DP-SGD reaches 90% at eps0 = 8, n = 1e7, gamma = 1e-4 (figure 3b)",
     stated="90%",
     rule="about",
-    curves={name: key for eps0 in (8, 16) for name, key in _seeds(_FEDERATED[eps0], 1).items()},
+    curves={**_seeds(_FEDERATED[8], 1), **_seeds(_TO_C, 1)},
     figure="fig3b a",
 )
 def _l4a(tables: Tables) -> Decision:
-    found, less = (_of(tables, _FEDERATED[eps0]) for eps0 in (8, 16))
-    best, rounds, other = float(found.mean.max()), _reaching(found), _reaching(less)
-    ours = f"{100 * best:.1f}% at most in {found.rounds[-1]:,.0f} rounds"
-    if not math.isnan(rounds):
-        return Decision(ours, "reproduced", f"about 90% after {rounds:,.0f} rounds")
-    noise, noise_less = (_noise(tables, eps0) for eps0 in (8, 16))
-    nearly = (
-        ""
-        if math.isnan(other) or noise_less < noise / 2
-        else f"; very likely it would reach 90%, as the run at eps0 = 16 with its larger noise of "
-        f"{noise_less:.2f} C does after {other:,.0f} rounds"
+    wide, narrow = (_of(tables, name) for name in (_FEDERATED[8], _TO_C))
+    noise = _noise(tables, 8)
+    readings = {f"{noise:.2f} C": wide, f"{noise / 2:.2f} C": narrow}
+    ours = ", ".join(
+        f"{100 * float(found.mean.max()):.1f}% at most in {found.rounds[-1]:,.0f} rounds with {deviation}"
+        for deviation, found in readings.items()
     )
-    late, before = found.mean[-_LATE:].mean(), found.mean[-2 * _LATE : -_LATE].mean()
-    rising = "the accuracy still rises at the end, and " if late > before else ""
-    return Decision(
-        ours,
-        "not tested as stated",
-        f"the noise is calibrated here to two clipped gradients, which are 2 C apart, and has a deviation of "
-        f"{noise:.2f} C; calibrated to C, as the paper may mean, it would be half of that, {noise / 2:.2f} "
-        f"C, which was not run{nearly}; {rising}the learning rate was tuned for fewer rounds",
+    why = (
+        "the larger deviation of the noise is for two clipped gradients, 2 C apart, the smaller for "
+        "a distance of C, which the paper may mean"
     )
+    reached = {deviation: _reaching(found) for deviation, found in readings.items()}
+    there = {deviation: rounds for deviation, rounds in reached.items() if not math.isnan(rounds)}
+    after = " and ".join(
+        f"after {rounds:,.0f} rounds with {deviation}" for deviation, rounds in there.items()
+    )
+    if len(there) == len(reached):
+        return Decision(ours, "reproduced", f"about 90% {after}; {why}")
+    if there:
+        return Decision(ours, "reproduced under a stated reading", f"about 90% {after}; {why}")
+    late, before = narrow.mean[-_LATE:].mean(), narrow.mean[-2 * _LATE : -_LATE].mean()
+    if late > before:
+        return Decision(ours, "not tested as stated", f"the accuracy still rises at the end; {why}")
+    return Decision(ours, "not reproduced", f"by neither reading of the noise; {why}")
 
 
 @claim(
