@@ -97,7 +97,7 @@ def edit_looks(clone):
         for path in (clone.path / "figures").glob("*/*.json")
         if "girgis2021-upper" in path.read_text()
     }
-    assert len(records) == 9
+    assert len(records) == 10
     return {name for record in records for name in with_record(record, records[record])}
 
 
