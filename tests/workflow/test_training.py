@@ -15,6 +15,7 @@ from .clone import SMOKE
 DRAWN = "workflow/shuffledp/randomizers/linf_coordinate.py"
 COLUMNS = ["epoch", "round", "test_accuracy", "train_loss", "seconds"]
 EXCESS = "excess_risk"
+COUNTS = ["skipped", "dummies", "messages"]  # of all protocols but one
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def trained(clone, monkeypatch):
     runs = [run for experiment in settings.experiments for run in settings.trainings(experiment)]
     assert len(runs) > 20
     for run in runs:
-        tables.write_table(run.outputs[0], {column: [1.0] for column in COLUMNS})
+        tables.write_table(run.outputs[0], {column: [1.0] for column in [*COLUMNS, *COUNTS]})
         requests.record(requests.stage(run, ".snakemake/requests"))
     return clone, runs
 
@@ -57,7 +58,7 @@ def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped)
     assert not clone.plan().jobs.keys() & {"train", "fetch_images"}
     asked = clone.plan("all_trainings").jobs
     assert asked == {
-        "fetch_images": 1,
+        "fetch_images": 2,  # MNIST and Fashion-MNIST
         "compute_features": sum(entry.features is not None for entry in shipped.experiments),
         "train": sum(entry.seeds for entry in shipped.experiments),
     }
@@ -111,7 +112,7 @@ def test_smoke_training(clone, root):
         (product,) = settings.trainings(experiment)
         table = tables.read_table(clone.path / product.outputs[0])
         more = [EXCESS] if experiment.schedule == THEOREM3 else []
-        more += [] if experiment.protocol == SAMPLING else ["skipped", "dummies", "messages"]
+        more += [] if experiment.protocol == SAMPLING else COUNTS
         assert table.columns.tolist() == COLUMNS + more
         assert table["epoch"].tolist() == list(range(1, experiment.total_epochs + 1))
         assert table["round"].iloc[-1] == experiment.rounds
