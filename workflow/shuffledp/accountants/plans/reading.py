@@ -133,7 +133,7 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         own = at(place, lambda: entry.system.checked(setting, of))
         below = tuple(own.items())
         words = f"{entry.protocol} of {entry.mechanism}, {words}"
-    drawn = 1.0
+    chance = 1.0
     if "arriving" in raw:
         here = (*place, "arriving")
         if (
@@ -148,7 +148,7 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         arriving = at(here, lambda: checks.count("arriving", raw["arriving"]))
         if arriving > own["k"]:
             raise PlanError(f"arriving must be at most k = {own['k']} in {of}, got {arriving}", here)
-        drawn, below = own["k"] / own["n"], None
+        chance, below = own["k"] / own["n"], None
         entry, own = registry.get("shuffle-clones"), {"n": arriving, "eps0": own["eps0"]}
         words += f", arriving={arriving}"
     if entry.kind != "upper":
@@ -167,7 +167,7 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         at((*place, "reports"), lambda: check_limit("eps0", own["eps0"]))
         words += f", reports={reports}"
     asked = tuple(setting.items()) if randomizer is not None else ()
-    return Rounds(entry, tuple(own.items()), below, drawn, randomizer or "", asked), words
+    return Rounds(entry, tuple(own.items()), below, chance, randomizer or "", asked), words
 
 
 def _entry(raw: Mapping[str, Any], setting: Mapping[str, Any]) -> registry.Accountant:
