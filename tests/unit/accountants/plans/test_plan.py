@@ -210,6 +210,14 @@ def test_further_rounds_end_at_the_budget():
     assert plan({**TINY, "eps0": 0, "rounds": 1}, budget=1).further_rounds() is None
 
 
+def test_a_group_has_no_epsilon_where_a_release_discloses_more_than_its_delta():
+    """The delta of one record is more than the release discloses; what a group of three leaves of it is less."""
+    release = {"release": {"epsilon": 0.1, "delta": 4e-6}}
+    noise = {"noise": {"sigma": 5, "sensitivity": 1}, "rounds": 2}
+    assert plan(noise, release).spent()[-1].upper < math.inf
+    assert plan(noise, release, group=3).spent()[-1].upper == math.inf
+
+
 def test_a_group_has_the_delta_of_group_privacy():
     phases = [{**SHUFFLE, "rounds": 50}, {**SHUFFLE, "eps0": 1.5, "rounds": 5}]
     found = plan(*phases, group=3).spent()[-1].upper

@@ -147,6 +147,8 @@ class Plan:
             if rest < numerics.SMALLEST_DELTA:
                 break
             found = composed(counts, rest, "upper")
+            if math.isinf(found):  # what a release discloses is more than the rest, which only shrinks
+                break
             if found <= epsilon:
                 return self.group * epsilon * (1 + ROUNDING)
             epsilon = found * (1 + _SETTLED)
