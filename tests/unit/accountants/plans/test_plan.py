@@ -211,7 +211,7 @@ def test_further_rounds_end_at_the_budget():
 
 
 def test_a_group_has_no_epsilon_where_a_release_discloses_more_than_its_delta():
-    """The delta of one record is more than the release discloses; what a group of three leaves of it is less."""
+    """One record's delta is more than the release discloses; what a group of three leaves of it is less."""
     release = {"release": {"epsilon": 0.1, "delta": 4e-6}}
     noise = {"noise": {"sigma": 5, "sensitivity": 1}, "rounds": 2}
     assert plan(noise, release).spent()[-1].upper < math.inf
