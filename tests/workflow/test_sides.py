@@ -15,7 +15,7 @@ from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.studies import quantities
-from shuffledp.reproduction.trainings.accounting import accounting
+from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])
@@ -130,6 +130,6 @@ def test_epsilon_beside_an_accuracy_is_that_of_its_accountant(panel, name):
     rows = list(range(len(table))) if entry.protocol == SHARED else [_row(f"{stem}{name}", len(table))]
     setting = dict(accounting(panel.experiment)[entry.protocol, entry.mechanism])
     own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
-    rounds = table["round"].to_numpy(dtype=np.float64)[rows]
+    rounds = table["round"].to_numpy(dtype=np.float64)[rows] / rounds_of_one(panel.experiment)
     found = np.asarray(entry.epsilon(rounds=rounds, delta=setting["delta"], **own))
     _is_on_its_side(table[name].to_numpy()[rows], found, entry.kind)

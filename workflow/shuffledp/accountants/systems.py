@@ -45,7 +45,7 @@ def checked(name: str, value: Any) -> float:
     """
     wanted = VARIABLES[name].range
     if isinstance(value, list | tuple):
-        raise ValueError(f"{name} must be one number, got {value!r}{VARIABLES[name].several}")
+        raise ValueError(f"{name} must be a single real number, got {value!r}{VARIABLES[name].several}")
     if wanted.whole:
         return checks.count(name, value, at_least=int(wanted.least))
     if wanted.most == math.inf:

@@ -278,7 +278,7 @@ ONE = {**SHUFFLE, "rounds": 2}
         (
             {"delta": 1e-5, "phases": [{**ONE, "eps0": [1, 2]}]},
             ("phases", 0),
-            "eps0 must be one number, got [1, 2]; where clients differ in it, give the largest, which all",
+            "eps0 must be a single real number, got [1, 2]; where clients differ in it, give the largest",
         ),
         ({"delta": 1e-5, "phases": [{**ONE, "k": 3000}]}, ("phases", 0), "k must be at most n"),
         ({"delta": 1e-5, "phases": [{"n": 3, "rounds": 1}]}, ("phases", 0), "n set no system"),
