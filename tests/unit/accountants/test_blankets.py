@@ -13,7 +13,7 @@ from mpmath import mp
 from shuffledp import accountants, numerics
 from shuffledp.accountants import blankets, systems
 from shuffledp.accountants.curves import evaluate
-from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records
+from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records, worst_kinds
 from shuffledp.profiles.inversion import outcomes_epsilon
 from shuffledp.profiles.named_randomizers import named
 from shuffledp.randomizers import registry
@@ -500,13 +500,13 @@ def test_what_a_blanket_leaves_is_the_largest_total_variation(share, eps0):
     with mp.workdps(400):
         growth = mp.expm1(mp.mpf(eps0))
         left = float(growth * mp.mpf(share) / (1 + growth * mp.mpf(share)))
-    assert four_kinds.checked_tv(left, eps0, share) <= left
-    assert four_kinds.checked_tv(left / 2, eps0, share) == left / 2
+    assert worst_kinds.checked_tv(left, eps0, share) <= left
+    assert worst_kinds.checked_tv(left / 2, eps0, share) == left / 2
     if left < 0.999:
         with pytest.raises(ValueError, match="tv must be at most"):
-            four_kinds.checked_tv(left * 1.00001, eps0, share)
+            worst_kinds.checked_tv(left * 1.00001, eps0, share)
     # as printed
-    assert four_kinds.checked_tv(float(f"{left:.6g}"), eps0, share)
+    assert worst_kinds.checked_tv(float(f"{left:.6g}"), eps0, share)
 
 
 @pytest.mark.parametrize("eps0", [1e-6, 0.3, 2.0, 8.0, 300.0])
@@ -514,7 +514,7 @@ def test_what_a_blanket_leaves_is_the_largest_total_variation(share, eps0):
 def test_a_named_randomiser_is_a_possible_pair(name, parameters, eps0):
     found = named(name, eps0=eps0, **parameters)
     if found.share is not None:
-        assert four_kinds.checked_tv(found.tv, eps0, found.share) == found.tv
+        assert worst_kinds.checked_tv(found.tv, eps0, found.share) == found.tv
 
 
 def test_four_categories_near_eps0_are_those_of_the_theory_page():
@@ -653,7 +653,7 @@ def test_a_system_is_known_once_for_each_protocol_and_mechanism():
 def test_kinds_add_up():
     for eps0 in (1e-3, 1.0, 5.0):
         for numbers in ({}, {"share": 0.2}, {"tv": 0.4 * math.tanh(eps0 / 2)}, {"share": 0.3, "tv": 1e-4}):
-            kinds = four_kinds.kinds(eps0=eps0, **numbers)
+            kinds = worst_kinds.kinds(eps0=eps0, **numbers)
             e = math.exp(eps0)
             total = kinds.plain + e * kinds.heavy + (e + 1) * kinds.tilted
             assert total == pytest.approx(1, rel=1e-12)

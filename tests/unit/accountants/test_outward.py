@@ -27,7 +27,7 @@ from shuffledp.distributions.tilted_binomials import rounded
 from shuffledp.pld import fourier_accountant, pure_steps
 from shuffledp.pld.composition import Composition
 from shuffledp.pld.outcomes import Lattice, Outcomes
-from shuffledp.profiles import approximate, four_kinds
+from shuffledp.profiles import approximate, four_kinds, worst_kinds
 from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.profiles.joint_clones import joint_clones, joint_pair
 from shuffledp.rdp.clone_count import half_the_clones
@@ -333,15 +333,15 @@ def test_four_kinds_are_rounded_outward(monkeypatch, absent):
     k = 10**4
     monkeypatch.setattr(four_kinds, "_WIDTH", 0.02)
     monkeypatch.setattr(four_kinds, "_FLAT", 1e9)
-    outcomes = four_kinds._Pair(absent, k, 1.0, four_kinds.kinds(eps0=1.0), 60.0).outcomes()
+    outcomes = four_kinds._Pair(absent, k, 1.0, worst_kinds.kinds(eps0=1.0), 60.0).outcomes()
     for eps in scale(k, absent) * np.array([0.5, 2.0, 5.0]):
         truth = joint_clones(eps, n=absent + k, k=k, eps0=1.0, bound="exact")
         assert truth * (1 + 1e-4) < divergence(outcomes, eps) < truth * 1.5
 
 
 def test_what_four_kinds_leave_out_counts():
-    outcomes = four_kinds._Pair(0, 300, 2.0, four_kinds.kinds(eps0=2.0, share=0.4), 8.0).outcomes()
-    whole = four_kinds._Pair(0, 300, 2.0, four_kinds.kinds(eps0=2.0, share=0.4), 60.0).outcomes()
+    outcomes = four_kinds._Pair(0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 8.0).outcomes()
+    whole = four_kinds._Pair(0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 60.0).outcomes()
     eps = 1.0
     assert divergence(outcomes, eps) - outcomes.infinite < divergence(whole, eps) < divergence(outcomes, eps)
     assert outcomes.infinite > 4 * math.exp(-8.0)

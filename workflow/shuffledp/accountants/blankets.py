@@ -12,7 +12,7 @@ from shuffledp.accountants.check_in import shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.shuffle import ldp
 from shuffledp.checks import FloatArray
-from shuffledp.profiles import four_kinds
+from shuffledp.profiles import four_kinds, worst_kinds
 
 
 class _Known(NamedTuple):
@@ -82,8 +82,8 @@ def columns(
         delta: target.
         k: reports of a round, of clients drawn afresh; all n if None.
         rate: with all n, the probability with which each checks in.
-        share: as for ``four_kinds.kinds``.
-        tv: as for ``four_kinds.kinds``.
+        share: as for ``worst_kinds.kinds``.
+        tv: as for ``worst_kinds.kinds``.
     """
     return via_pld.upper_columns(
         eps0,
@@ -109,7 +109,7 @@ def _enter(base: systems.System, mechanism: str) -> None:
         base.check(setting)
         # without a loss nothing can differ, which every tv bounds
         if "tv" in setting and setting["eps0"] > 0:
-            four_kinds.checked_tv(setting["tv"], setting["eps0"], setting.get("share"))
+            worst_kinds.checked_tv(setting["tv"], setting["eps0"], setting.get("share"))
 
     def compute(**setting: Any) -> Columns:
         return columns(**setting)

@@ -26,7 +26,7 @@ from shuffledp.accountants.inversion import (
     neighbours,
 )
 from shuffledp.accountants.registry import Accountant
-from shuffledp.profiles import four_kinds, named_randomizers
+from shuffledp.profiles import named_randomizers, worst_kinds
 from shuffledp.variables import VARIABLES
 
 _LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].most))
@@ -322,7 +322,7 @@ def largest_eps0(
     # of a smaller eps0 no randomiser has this total variation
     numbers = {name: setting[name] for name in ("share", "tv") if name in setting}
     tv = checks.probability("tv", numbers["tv"]) if "tv" in numbers else 0.0
-    share = four_kinds.checked_share(numbers.get("share", 0.5))
+    share = worst_kinds.checked_share(numbers.get("share", 0.5))
     least = math.log1p(tv / (1 - tv) / share)
 
     @functools.cache

@@ -20,7 +20,7 @@ from shuffledp import checks, numerics, variables
 from shuffledp.accountants import blankets, registry, systems, via_pld
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
-from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records
+from shuffledp.profiles import attacks, named_randomizers, two_records, worst_kinds
 from shuffledp.profiles.randomized_response import many_symbols_pair
 
 # Where there are but two records: clients up to whom every number of others that hold the second is tried,
@@ -261,7 +261,7 @@ def upper_accountant(case: _Case) -> tuple[registry.Accountant, systems.Setting]
         own = {"tv": case.known.tv}
     else:
         own = {"share": case.known.share}
-        with_tv = four_kinds.kinds(eps0=case.setting["eps0"], share=case.known.share, tv=case.known.tv)
+        with_tv = worst_kinds.kinds(eps0=case.setting["eps0"], share=case.known.share, tv=case.known.tv)
         if with_tv.heavy > 0:
             own["tv"] = case.known.tv
     mechanism = next(name for name, known in blankets.KNOWN.items() if set(known.variables) == set(own))

@@ -2,17 +2,11 @@
 
 Let R be eps0-LDP, e = exp(eps0), x0 and x1 the two records of the client who differs, and mu a measure below
 R_x for every record x with R_x0, R_x1 <= e mu: a blanket, of mass b. Every other report is drawn from mu/b
-with probability b and is revealed otherwise; forgetting what is revealed is post-processing (balle2019). A
-report from mu/b is as much more likely for the two records as (R_x0/mu, R_x1/mu), a pair in [1, e]^2, says.
-The protocol is worst, in convex order and hence at every epsilon and under adaptive composition, where that
-pair takes the values (e, 1) and (1, e) with probability t each, (1, 1) with probability c and (e, e) with
-probability d. Both ratios have mean 1, so c + e d + (e + 1) t = 1, and b = c + d + 2 t.
-
-- Where b is known and tv = TV(R_x0, R_x1), or an upper bound on it: t = tv/(e - 1), d = (1 - b)/(e - 1) - t.
-- Where b alone is known, as the share f = (1/b - 1)/(e - 1) <= 1/2: tv = 1 - b, its largest value, and d = 0.
-- Where tv alone is known, b is at its least: c = 0.
-
-The divergence falls in b and rises in tv. So f and tv may be upper bounds.
+with probability b and is revealed otherwise; forgetting what is revealed is post-processing (balle2019). By
+how much a report from mu/b is more likely for the two records is the pair (R_x0/mu, R_x1/mu), which lies in
+[1, e]^2. The protocol is worst, in convex order and hence at every epsilon and under adaptive composition,
+where that pair takes the values (e, 1) and (1, e) with probability t each, (1, 1) with probability c and
+(e, e) with probability d. ``worst_kinds`` has these probabilities, by what is known of R.
 
 A round draws k of n clients. Of the k reports let N1, N2, N0, N3 be of the four kinds. Relative to k other
 clients, the round has density (n - k + e N1 + N2 + N0 + e N3)/n if the client who differs holds x0, and
@@ -27,17 +21,17 @@ the case k = n with the four probabilities times the rate, and 1 - rate added to
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp import checks, numerics, rounding
+from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray, IntArray
 from shuffledp.distributions.tilted_binomials import TiltedBinomials
 from shuffledp.pld.outcomes import Outcomes, dominating
 from shuffledp.profiles.enumeration import EnumeratedPair
 from shuffledp.profiles.joint_clones import joint_outcomes
+from shuffledp.profiles.worst_kinds import Kinds, kinds
 
 # Relative width of a block of values of N, by half of which epsilon grows at most.
 _WIDTH = 2e-4
@@ -57,107 +51,7 @@ _APART = 1e-3
 _FLAT = 0.01  # by how much of itself 1 less the tilt may change within a block of N
 _DIFFERENCES = 2**12  # values of |D| that are told apart
 _LONGEST = 2**17  # values that are summed together
-_WRITTEN = 5e-6  # by which a number of six digits may exceed, relative, what it stands for
-_SAME = 1e-12  # relative distance within which total variation and 1 - b count as equal
 _TILTED_WIDER = 11.0  # nats, of which Hoeffding's inequality takes one
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """Probabilities of what a report of another client is, in the worst case.
-
-    Attributes:
-        tilted: t, of (e, 1) and as much of (1, e).
-        plain: c, of (1, 1).
-        heavy: d, of (e, e).
-        revealed: of none of these.
-    """
-
-    tilted: float
-    plain: float
-    heavy: float
-    revealed: float
-
-    def at_rate(self, rate: float) -> Kinds:
-        """Return the kinds of a client who checks in with probability ``rate``."""
-        scaled = Kinds(*(rate * one for one in (self.tilted, self.plain, self.heavy, self.revealed)))
-        return replace(scaled, plain=scaled.plain + (1 - rate))
-
-
-def kinds(*, eps0: float, share: float | None = None, tv: float | None = None) -> Kinds:
-    """Return the worst kinds for what is known of a randomiser.
-
-    Args:
-        eps0: local privacy parameter, > 0.
-        share: f in (0, 1/2], such that the randomiser has a blanket of mass at least 1/(1 + (e^eps0 - 1) f).
-        tv: an upper bound on the total variation between the reports of any two records, at most
-            (e^eps0 - 1)/(e^eps0 + 1), and at most 1 - b where f is given.
-
-    Returns:
-        Of f = 1/2 where neither is given: the clones of feldman2022. At tv = 1 - b, f decides.
-
-    Raises:
-        ValueError: a number is out of its range, or impossible at this eps0.
-    """
-    growth, least = math.expm1(eps0), math.exp(-eps0)
-    tilted = math.inf if tv is None else checked_tv(tv, eps0, share) / growth
-    if tv is not None and share is None:
-        tilted = min(tilted, least / (1 + least))
-        # d = (1 - (e + 1) t)/e, without cancellation where tv is the largest possible
-        most = math.tanh(eps0 / 2)
-        heavy = least * max(most - tv, 0.0) / most
-        return Kinds(tilted, 0.0, heavy, -math.expm1(-eps0) * (1 - tilted))
-    share = 0.5 if share is None else checked_share(share)
-    blanket = 1 / (1 + growth * share)
-    most = share * blanket
-    if tilted > most * (1 - _SAME):
-        tilted = most
-    heavy = most - tilted
-    return Kinds(tilted, blanket * (1 - 2 * share) + heavy, heavy, growth * share * blanket)
-
-
-def checked_share(share: object) -> float:
-    """Return the share, a number in (0, 1/2]."""
-    value = checks.real("share", share)
-    if not 0 < value <= 0.5:
-        raise ValueError(
-            f"share must lie in (0, 1/2], got {share!r}; every eps0-LDP randomiser may be taken at 1/2"
-        )
-    return value
-
-
-def checked_tv(tv: object, eps0: float, share: object = None) -> float:
-    """Return the total variation, a number within what eps0 and the share allow.
-
-    That is at most (e^eps0 - 1)/(e^eps0 + 1), and with a blanket of mass b = 1/(1 + (e^eps0 - 1) share) at
-    most 1 - b, which many randomisers attain: what is written with six digits may exceed it by its rounding.
-
-    Args:
-        tv: the number given, > 0.
-        eps0: local privacy parameter, > 0.
-        share: as for ``kinds``; None if it is not known.
-
-    Raises:
-        ValueError: it is out of its range, or the share is.
-    """
-    value, most = checks.probability("tv", tv, one=True), math.tanh(eps0 / 2)
-    if value > most * (1 + _WRITTEN):
-        shown = rounding.shown(most, "lower", digits=6)
-        raise ValueError(
-            f"tv must be at most (e^eps0 - 1)/(e^eps0 + 1) = {shown}, which no eps0-LDP "
-            f"randomiser exceeds at eps0={eps0:g}, got {tv!r}; use a smaller tv, or leave it out"
-        )
-    if share is not None:
-        part = -math.expm1(-eps0) * checked_share(share)
-        left = part / (math.exp(-eps0) + part)
-        if value > left * (1 + _WRITTEN):
-            shown = rounding.shown(left, "lower", digits=6)
-            raise ValueError(
-                f"tv must be at most 1 - b = {shown}, which a blanket of mass "
-                f"b = 1/(1 + (e^eps0 - 1) share) leaves at share={share:g} and eps0={eps0:g}, got {tv!r}; "
-                "use a smaller tv, a larger share, or leave one of them out"
-            )
-    return min(value, most)
 
 
 def kinds_outcomes(
@@ -178,8 +72,8 @@ def kinds_outcomes(
         n: number of clients.
         k: reports of a round, drawn without replacement, <= n.
         eps0: local privacy parameter, > 0 and at most some 300.
-        share: f, as for ``kinds``.
-        tv: as for ``kinds``.
+        share: f, as for ``worst_kinds.kinds``.
+        tv: as for ``worst_kinds.kinds``.
         rate: with k = n, the probability with which a client checks in.
         nats: how far below the rest an outcome is left out.
 

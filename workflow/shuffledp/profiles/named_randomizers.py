@@ -9,9 +9,9 @@ A randomiser is described by how omega is spread over the sets of three records 
 differs, chosen as far apart as can be, and one of the others): from that follow f, tv and the laws of the
 reports, merged to what matters of them.
 
-The numbers may be given to ``four_kinds.kinds``: f and tv are rounded up, and b so rounded down. The laws are
-for lower bounds, and come with a bound on the relative error of their probabilities; ``attacks.loss_error``
-says what that costs.
+The numbers may be given to ``worst_kinds.kinds``: f and tv are rounded up, and b so rounded down. The laws
+are for lower bounds, and come with a bound on the relative error of their probabilities;
+``attacks.loss_error`` says what that costs.
 
 Adding a named randomiser takes a function of eps0 and of its own parameters, and an entry in ``_REGISTRY``.
 """
