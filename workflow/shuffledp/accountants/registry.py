@@ -215,6 +215,21 @@ def epsilon(name: str, *, rounds: ArrayLike, delta: float, **setting: float) -> 
     return get(name).epsilon(rounds=rounds, delta=delta, **setting)
 
 
+def bounds(kind: Kind, *, protocol: str, mechanism: str) -> list[Accountant]:
+    """Return the accountants of a system that bound epsilon itself from one side, which make a bracket.
+
+    Args:
+        kind: "upper" or "lower".
+        protocol: who takes part in a round.
+        mechanism: what they send.
+
+    Raises:
+        ValueError: there is no such system.
+    """
+    entries = map(get, names(kind, protocol=protocol, mechanism=mechanism))
+    return [entry for entry in entries if entry.scope == "epsilon"]
+
+
 class Refusal(NamedTuple):
     """What ``attempts`` has of an accountant that cannot answer.
 
@@ -359,11 +374,12 @@ def bracket(
     system.checked(setting, "the bracket")
     count = checks.count("rounds", rounds, at_least=0)
     check_limit("rounds", count)
-    listed = map(get, names(protocol=protocol, mechanism=mechanism))
-    entries = [entry for entry in listed if entry.scope == "epsilon" and entry.kind != "estimate"]
-    for kind in ("lower", "upper"):
-        if not any(entry.kind == kind for entry in entries):
+    sides: tuple[Kind, Kind] = ("lower", "upper")
+    of_sides = {kind: bounds(kind, protocol=protocol, mechanism=mechanism) for kind in sides}
+    for kind, some in of_sides.items():
+        if not some:
             raise ValueError(f"no bracket for {system}: it has no accountant of kind {kind!r}")
+    entries = [*of_sides["lower"], *of_sides["upper"]]
     answers, refusals = attempts(entries, **setting, rounds=count, delta=delta)
     found = bracket_of(answers, refusals)
     if found is None:

@@ -79,9 +79,7 @@ class Rounds:
         return pairs.pairs(entries[choice % len(entries)], dict(self.below), nats=nats)
 
     def _lower(self) -> list[registry.Accountant]:
-        of = {"protocol": self.entry.protocol, "mechanism": self.entry.mechanism}
-        listed = map(registry.get, registry.names("lower", **of))
-        return [entry for entry in listed if entry.scope == "epsilon"]
+        return registry.bounds("lower", protocol=self.entry.protocol, mechanism=self.entry.mechanism)
 
 
 @dataclass(frozen=True)
