@@ -83,7 +83,7 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, traini
         )
     monkeypatch.chdir(clone.path)
     settings = config.load([*names, smaller])
-    assert "; trained on CPU." in settings.figure("sweep", "frontier").text(settings.results)
+    assert ", trained on CPU." in settings.figure("sweep", "frontier").text(settings.results)
 
     tables.write_table(clone.path / "again.csv", frontier(cells, accountants=sweep.accountants))
     assert (clone.path / "again.csv").read_bytes() == (folder / "frontier.csv").read_bytes()

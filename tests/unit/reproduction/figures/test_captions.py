@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import re
 from pathlib import Path
 
 import docutils.core
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from shuffledp import accountants
+from shuffledp.accountants import systems
 from shuffledp.accountants.systems import dependent_variable
 from shuffledp.convergence import girgis2021_convergence, step_size
 from shuffledp.randomizers import constants
@@ -49,11 +51,42 @@ def test_numbers_are_written_as_people_do(value, text):
     assert float(short(value)) == value
 
 
+@pytest.fixture(scope="session")
+def shipped_captions(root, shipped):
+    """Every figure of the configuration, trained or not, with its caption."""
+    figures = dataclasses.replace(shipped, results=str(root / shipped.results)).plotted
+    assert len(figures) > 30
+    return [(figure, figure.text(str(root / shipped.results))) for figure in figures]
+
+
+def systems_of(figure):
+    """The systems whose neighbours a figure is about."""
+    if figure.kind == "simulation":
+        return {accountants.get("shuffled-gaussian-pair").system}
+    if figure.kind == "convergence":
+        return {accountants.get("girgis2021-upper").system}
+    if figure.kind == "progress":
+        protocols = {line.experiment.protocol for line in figure.lines}
+        return {one for one in systems.systems() if one.protocol in protocols and one.mechanism == "ldp"}
+    entries = [one.entry for one in figure.tables if hasattr(one, "entry")]
+    entries += [entry for one in figure.tables for entry in getattr(one, "entries", ())]
+    return {entry.system for entry in entries}
+
+
 def document_of(text):
     """Parse reStructuredText; anything that its author should be warned of is an error."""
     return docutils.core.publish_doctree(
         text, settings_overrides={"halt_level": docutils.utils.Reporter.WARNING_LEVEL, "report_level": 5}
     )
+
+
+def facts_of(text, panel):
+    """What a caption says of a panel, fact by fact."""
+    setting = text.split("\n\n")[1].split("\n")
+    starts = ("- All panels: ", f"- Panel {panel}: ") if len(setting) > 1 else ("- ",)
+    lines = [line.removeprefix(start) for line in setting for start in starts if line.startswith(start)]
+    facts = [fact for line in lines for fact in line.removesuffix(".").split(", ")]
+    return {*facts, *(fact[:1].lower() + fact[1:] for fact in facts)}
 
 
 def test_a_caption_says_what_is_drawn(shipped, shipped_figure):
@@ -64,19 +97,19 @@ def test_a_caption_says_what_is_drawn(shipped, shipped_figure):
     for choice in shipped_figure.caption.choices:
         assert choice in text
     for curve in shipped_figure.curves:
-        start = (f"- Panel {curve.panel}: ", f"- Panel {curve.panel}, ")
-        line = next(line for line in text.split("\n") if line.startswith(start))
+        told = facts_of(text, curve.panel)
         first, last = short(curve.values[0]), short(curve.values[-1])
-        points = f"{len(curve.values)} points from {first} to {last}"
-        assert f"{dependent_variable(curve.variable)} against {curve.variable}, {points}" in line
+        points = f"({len(curve.values)} points from {first} to {last})"
+        assert f"{dependent_variable(curve.variable)} against {curve.variable} {points}" in told
         for name, value in curve.fixed:
-            assert f"{name} = {short(value)}" in line
+            assert f"{name} = {short(value)}" in told
+    lines = text.split("\n")
     for curve in shipped_figure.plotted:
         entry = curve.entry
-        line = next(line for line in text.split("\n") if f"``{entry.name}``" in line)
-        kind = entry.kind if entry.kind == "estimate" else f"{entry.kind} bound"
-        for words in (f", {kind};", entry.citation, entry.theorem, entry.note):
-            assert words in line
+        line = next(line for line in lines if f"``{entry.name}``" in line)
+        assert (": estimate; " if entry.kind == "estimate" else f": {entry.kind} bound") in line
+        assert entry.theorem in line
+        assert any(key in line for key in (*entry.citation.split(", "), "this project"))
     undrawn = {curve.accountant for curve in shipped_figure.curves} - {
         curve.accountant for curve in shipped_figure.plotted
     }
@@ -96,23 +129,59 @@ def test_a_caption_follows_the_configuration(root):
         settings.figure("girgis2021", "fig2").text(settings.results)
         for settings in (config.resolve(one, files=[str(path)]) for one in (raw, changed))
     )
-    assert "eps0 = 2, delta = 1e-8" in before
-    assert "eps0 = 0.75, delta = 1e-7" in after
-    assert "1e-8" not in after.partition("Choices made here")[0]
-    assert "- our bound (``girgis2021-upper``" in after
+    assert "All panels: eps0 = 2, delta = 1e-8." in before
+    assert "All panels: delta = 1e-7." in after
+    assert "n = 1e6, k = 1000, eps0 = 0.75." in after
+    assert "1e-8" not in after.partition("Differences and choices")[0]
+    assert re.search(r"^- our bound: upper bound; .*\(``girgis2021-upper``\)$", after, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("in_root")
+def test_every_caption_names_the_neighbours_and_the_privacy_unit(shipped_captions, root):
+    """Removal where the accountants are of removal, and substitution where they are of that."""
+    for figure, text in shipped_captions:
+        said = text.partition("\n\n")[0]
+        relations = {system.neighbours for system in systems_of(figure)}
+        assert len(relations) <= 1, "one relation a figure"
+        if not relations:
+            assert "no neighbouring data sets and no privacy unit here" in said, figure.name
+            continue
+        (relation,) = relations
+        assert f"Neighbouring data sets differ by the {relation} of one client" in said, figure.name
+        assert "privacy unit" in said, figure.name
+        other = {"removal": "substitution", "substitution": "removal"}[relation]
+        assert other not in said, figure.name
+    study = yaml.safe_load((root / "config/sweep.yaml").read_text(encoding="utf-8"))
+    said = study["captions"]["sweep"]["frontier"]["neighbours"]
+    assert re.search(r"substitution of one client's .* privacy unit", said)
+
+
+def test_every_caption_tells_the_differences_before_the_details(shipped_captions):
+    for figure, text in shipped_captions:
+        shown, *rest = text.split("\n\n")
+        assert shown.startswith(f"**{figure.paper}, {figure.name}.** {figure.caption.shows}")
+        heads = [part for part in rest if part.endswith(":") or not part.startswith("- ")]
+        assert heads[0] == "Differences and choices:", figure.name
+        first, choices = text.split("Differences and choices:")
+        assert "``" not in first, "names that the code has come last"
+        details = choices.partition("\n\nCurves")[2] or choices.partition("\n\nRuns:")[2]
+        assert details or figure.kind == "simulation"
+        assert "``" not in choices.removesuffix(details)
+        assert len(shown.split()) <= 120, "what is shown is short"
+        assert sum(len(choice.split()) for choice in figure.caption.choices) <= 220, "and so is what differs"
 
 
 def test_captions_without_choices_claim_none(shipped):
     figure = shipped.of("bounds")[0]
     without = dataclasses.replace(figure, caption=Caption(shows=figure.caption.shows))
-    assert "Choices made here" in figure.text(shipped.results)
-    assert "Choices made here" not in without.text(shipped.results)
+    assert "Differences and choices" in figure.text(shipped.results)
+    assert "Differences and choices" not in without.text(shipped.results)
 
 
-@pytest.mark.parametrize("placeholder", ["{{ pannels }}", "{{ panels[0].nmae }}"])
+@pytest.mark.parametrize("placeholder", ["{{ pannels }}", "{{ curves[0].nmae }}"])
 def test_a_misspelt_placeholder_is_an_error(shipped, placeholder):
     figure = shipped.of("bounds")[0]
-    about = {"paper": "paper", "figure": "fig1", "shows": "Something.", "choices": []}
+    about = {"paper": "paper", "figure": "fig1", "shows": "Something.", "neighbours": None, "choices": []}
     with pytest.raises(jinja2.UndefinedError, match=r"pannels|nmae"):
         render(f"Words. {placeholder}\n", {**about, **figure.in_caption(shipped.results)})
 
@@ -125,7 +194,7 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, mon
         files.write_json(run.record, {"environment": {"device": device}})
     text = figure.text(shipped.results)
     for words in (
-        *("seeds 0 to 3", "``girgis2021-theorem3``", "; MNIST, digits 3 and 8 alone;", "12000 rounds"),
+        *("4 seeds", "``girgis2021-theorem3``", "MNIST, digits 3 and 8 alone,", "12,000 rounds"),
         *("n = 1.1e4", "eps0 = 2", "delta = 1e-5", "d = 785", "L = 16", "D = 2", "mu = 0.01"),
         *("trained on a large GPU and CPU.", "l2_hemisphere", *figure.caption.choices),
     ):
@@ -136,7 +205,7 @@ def test_a_caption_of_convergence_says_what_was_trained_and_on_what(shipped, mon
 def test_a_caption_of_monte_carlo_calls_nothing_a_guarantee(shipped):
     (figure,) = shipped.of("simulation")
     text = figure.text(shipped.results)
-    words = ("n = 1, 2, 3, 4, 5, 6, 7;", "sigma = 2.", "from 5e7 points each", "L = 14", "seed 0")
+    words = ("n = 1, 2, 3, 4, 5, 6, 7.", "sigma = 2,", "from 5e7 points each", "L = 14", "seed 0")
     for part in (*words, "for these two data sets", *figure.caption.choices):
         assert part in text
     assert document_of(text).astext()

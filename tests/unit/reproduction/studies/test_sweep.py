@@ -139,10 +139,11 @@ def test_the_figure_is_drawn_from_the_frontier(load):
     caption = figure.text(settings.results)
     for words in (
         "all 12 experiments",
-        "model = mnist_cnn_16, n = 600, delta = 1e-5, clip = norm; 3 epochs; mean over seeds 0 to 1",
+        "model = mnist_cnn_16, n = 600, delta = 1e-5, clip = norm, 3 epochs, mean over seeds 0 to 1",
         "eps0 = 0.5, 1; k = 50, 100, 200.",
         "``l2_hemisphere``: clip norm 0.05, learning rate 1 for 2 epochs, 0.5 for 1 epochs.",
-        "``clones-pld``, upper bound",
+        ": upper bound; Theorem 3.1 of feldman2022",
+        "(``clones-pld``)",
         "trained on ?.",
     ):
         assert words in caption

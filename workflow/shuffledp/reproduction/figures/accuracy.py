@@ -18,6 +18,8 @@ from shuffledp.reproduction.figures.style import (
     PANEL_HEIGHT,
     PANEL_WIDTH,
     draw_over_seeds,
+    mark_stated,
+    stated_key,
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
@@ -27,7 +29,6 @@ from shuffledp.reproduction.tables import Utility
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -82,14 +83,11 @@ class Accuracy(PaperFigure):
     about = "Figures of test accuracy against epsilon"
     place = 3
     parts = "panels"
-    template = f"""\
-{{% for panel in panels %}}
-- {{% if panels | length > 1 %}}Panel {{{{ panel.name }}}}: e{{% else %}}E{{% endif %}}xperiment ``{{{{ panel.experiment }}}}``: {{{{ panel.setting }}}}; {{{{ panel.rounds }}}} rounds; {{% if panel.seeds > 1 %}}seeds 0 to {{{{ panel.seeds - 1 }}}}, mean and standard deviation{{% else %}}seed 0 alone{{% endif %}}; {{{{ panel.data }}}}; trained on {{{{ panel.device }}}}{{% if panel.dummies %}}; {{{{ panel.dummies }}}}{{% endif %}}.
-{{% endfor %}}
-
+    details = f"""\
 Curves, each the same accuracies against epsilon by another accountant:
 
-{words.CURVES}"""  # noqa: E501  # a line of the page is a line here
+{words.CURVES}
+{words.RUNS}"""
 
     settings: AccuracySection
     looks: Mapping[str, Mapping[str, str]]
@@ -156,12 +154,17 @@ Curves, each the same accuracies against epsilon by another accountant:
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
         """Return what was trained, panel by panel, the devices that the runs record, and the accountants."""
-        panels = [{"name": panel.panel, **words.run(panel.experiment, results)} for panel in self.panels]
+        experiments = {panel.panel: panel.experiment for panel in self.panels}
+        facts = {
+            name: [words.plain(self.settings.panels[name].title), *words.setting(experiment)]
+            for name, experiment in experiments.items()
+        }
         entries = {entry.name: entry for panel in self.panels for entry in panel.entries}
-        return {"panels": panels, "curves": words.curves(entries.values(), self.looks)}
-
-
-_CROSS = "x"
+        return {
+            "setting": words.by_part(facts),
+            "curves": words.curves(entries.values(), self.looks),
+            "runs": words.runs(experiments, results),
+        }
 
 
 def draw(parameters: Mapping[str, Any]) -> Figure:
@@ -208,7 +211,6 @@ def draw_accuracy(
         counted in a warning.
     """
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
@@ -226,7 +228,8 @@ def draw_accuracy(
                 draw_over_seeds(axis, *own, look, seeds=int(table["seeds"].iloc[0]))
             for point in stated:
                 if point["panel"] == name:
-                    _mark(axis, point, curves[point["curve"]])
+                    look, bar = curves[point["curve"]], point.get("deviation")
+                    mark_stated(axis, point["epsilon"], point["accuracy"], color=look["color"], deviation=bar)
             panel.finish()
             if x_limit is not None:
                 axis.set_xlim(0 if x_scale == "linear" else None, x_limit)
@@ -238,22 +241,8 @@ def draw_accuracy(
         for axis in axes:
             entries |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
         if stated:
-            cross = Line2D(
-                [], [], linestyle="none", marker=_CROSS, color="#444444", label="stated in the paper"
-            )
+            bars = ", with its standard deviation" if any("deviation" in point for point in stated) else ""
+            cross = stated_key(f"stated in the paper for the curve of that colour{bars}")
             entries[str(cross.get_label())] = cross
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=1)
     return figure
-
-
-def _mark(axis: Axes, point: Mapping[str, Any], look: Mapping[str, Any]) -> None:
-    axis.errorbar(
-        [point["epsilon"]],
-        [point["accuracy"]],
-        yerr=point.get("deviation"),
-        fmt=_CROSS,
-        color=look["color"],
-        markersize=5,
-        capsize=2,
-        zorder=3,
-    )

@@ -25,7 +25,9 @@ from shuffledp.reproduction.figures.style import (
     STRIP,
     STRIP_COLOR,
     line,
+    mark_stated,
     plain_ticks,
+    stated_key,
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
@@ -38,6 +40,23 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+class StatedSection(Section):
+    """A number that the paper states, a value of a curve or how many times another curve it is."""
+
+    panel: str
+    """Panel in which it is drawn."""
+    curve: str
+    """Curve that it is about, in whose colour it is drawn."""
+    at: Annotated[float, Field(gt=0)]
+    """Where it is along the x axis, one of the panel's points."""
+    value: Annotated[float, Field(gt=0)] = LEFT_OUT
+    """Epsilon or delta as stated."""
+    times: Annotated[float, Field(gt=0)] = LEFT_OUT
+    """How many times the curve named by over it is."""
+    over: str = LEFT_OUT
+    """Another curve of the panel, of which times is."""
 
 
 class BoundsSection(Section):
@@ -55,6 +74,8 @@ class BoundsSection(Section):
     """Words beside the strips under the panels."""
     common_y: bool = False
     """Whether all panels have one range of the y axis."""
+    stated: list[StatedSection] = Field(default=[])
+    """Numbers that the paper states, drawn as crosses."""
     delta: Target = LEFT_OUT
     """Target delta; a figure's delta holds for the panels that name none."""
     panels: Annotated[dict[str, BoundsPanel], By("panel"), Field(min_length=1)]
@@ -68,15 +89,10 @@ class Bounds(PaperFigure):
     holds = BoundsSection
     about = "Figures of bounds"
     place = 1
-    template = f"""\
-{{% for panel in panels %}}
-- Panel {{{{ panel.name }}}}{{% if panel.title %}}, {{{{ panel.title }}}}{{% endif %}}: {{{{ panel.answer }}}} against {{{{ panel.variable }}}}, {{{{ panel.points }}}} points from {{{{ panel.from }}}} to {{{{ panel.to }}}}; {{{{ panel.fixed }}}}.
-{{% endfor %}}
+    details = f"""\
+Curves, computed on the CPU in double precision without randomness:
 
-Curves:
-
-{words.CURVES}"""  # noqa: E501  # a line of the page is a line here
-    ending = "\nComputed on the CPU in double precision; no randomness is involved.\n"
+{words.CURVES}"""
 
     settings: BoundsSection
     looks: Mapping[str, Mapping[str, str]]
@@ -114,6 +130,8 @@ Curves:
                 delta=settings.delta,
                 context=context,
             )
+        for index, one in enumerate(settings.stated):
+            _check_stated(one, curves, context, [*at, "stated", str(index)])
         names_plotted = dict.fromkeys(curve.accountant for curve in curves if curve.plotted)
         return cls(paper, name, settings, caption, context.looks(names_plotted), tuple(curves))
 
@@ -147,28 +165,57 @@ Curves:
             "relative": self.settings.relative,
             "strip": self.settings.strip,
             "common_y": self.settings.common_y,
+            "stated": [one.model_dump(exclude_unset=True) for one in self.settings.stated],
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
         """Return what varies and what is fixed, panel by panel, and the accountants."""
-        panels = []
+        facts = {}
         for name, panel in self.settings.panels.items():
             curves = [curve for curve in self.curves if curve.panel == name]
             curve, fixed = curves[0], dict(pair for curve in curves for pair in curve.fixed)
-            panels.append(
-                {
-                    "name": name,
-                    "title": panel.title,
-                    "variable": curve.variable,
-                    "answer": dependent_variable(curve.variable),
-                    "from": short(curve.values[0]),
-                    "to": short(curve.values[-1]),
-                    "points": len(curve.values),
-                    "fixed": ", ".join(f"{key} = {short(value)}" for key, value in fixed.items()),
-                }
+            axis = (
+                f"{dependent_variable(curve.variable)} against {curve.variable} ({len(curve.values)} points "
+                f"from {short(curve.values[0])} to {short(curve.values[-1])})"
             )
+            facts[name] = [*filter(None, [panel.title]), axis]
+            facts[name] += [f"{key} = {short(value)}" for key, value in fixed.items()]
         by_name = {curve.accountant: curve.entry for curve in self.plotted}
-        return {"panels": panels, "curves": words.curves(map(by_name.__getitem__, self.looks), self.looks)}
+        return {
+            "setting": words.by_part(facts),
+            "curves": words.curves(map(by_name.__getitem__, self.looks), self.looks),
+        }
+
+
+def _check_stated(one: StatedSection, curves: Sequence[Curve], context: Context, at: Sequence[str]) -> None:
+    """Refuse a stated number of a curve or point that the panel does not have.
+
+    Raises:
+        ValueError: naming the key, its line and the remedy.
+    """
+    panels = dict.fromkeys(curve.panel for curve in curves)
+    of_panel = {curve.accountant: curve for curve in curves if curve.panel == one.panel and curve.plotted}
+    if one.panel not in panels:
+        raise context.fault(
+            f"panel of what the paper states must be one of the figure's ({', '.join(panels)}), got "
+            f"{one.panel!r}",
+            [*at, "panel"],
+        )
+    for key, named in (("curve", one.curve), ("over", one.over)):
+        if named is not None and named not in of_panel:
+            raise context.fault(
+                f"{key} of what the paper states must be drawn in panel {one.panel!r} "
+                f"({', '.join(of_panel)}), got {named!r}",
+                [*at, key],
+            )
+    if (one.value is None) == (one.times is None) or (one.times is None) != (one.over is None):
+        raise context.fault("what the paper states must be a value, or times and over; give one of both", at)
+    if one.over is not None and one.at not in of_panel[one.over].values:
+        raise context.fault(
+            f"at must be a point of panel {one.panel!r}, such as its last, "
+            f"{of_panel[one.over].values[-1]:g}, got {one.at:g}",
+            [*at, "at"],
+        )
 
 
 _COLUMNS = 3  # panels in a row, at most
@@ -186,7 +233,11 @@ def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
         for name in all_variables()
         if name in columns and name not in (variable, dependent_variable(variable))
     }
-    words = [f"${VARIABLES[name].tex} = {power_of_ten(value)}$" for name, value in fixed.items()]
+    # the k of k-ary randomised response, in panels without clients a round, which are called so too
+    symbols = {"categories": "k"} if "k" not in fixed else {}
+    words = [
+        f"${symbols.get(name, VARIABLES[name].tex)} = {power_of_ten(value)}$" for name, value in fixed.items()
+    ]
     if "n" in fixed and "k" in fixed:
         words[1] += rf" ($\gamma = {power_of_ten(fixed['k'] / fixed['n'])}$)"
     return ", ".join(words[:2]) + "\n" + ", ".join(words[2:])
@@ -209,6 +260,7 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
         relative=parameters["relative"],
         strip_label=parameters["strip"],
         common_y=parameters["common_y"],
+        stated=parameters["stated"],
     )
 
 
@@ -222,6 +274,7 @@ def draw_bounds(
     relative: str | None = None,
     strip_label: str = "ratio",
     common_y: bool = False,
+    stated: Sequence[Mapping[str, Any]] = (),
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
 
@@ -238,6 +291,8 @@ def draw_bounds(
         relative: an accountant; the ratio of every other curve to its is drawn there instead.
         strip_label: words beside the strips.
         common_y: whether all panels have one range of the y axis.
+        stated: what the paper states: panel, curve, where ("at"), and its value, or how many "times"
+            the curve "over" it is.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points
@@ -255,7 +310,7 @@ def draw_bounds(
         labels = {styles[accountant]["label"] for curves in panels.values() for accountant in curves}
         short = max(map(len, labels)) <= _SHORT
         legend_columns = 2 if columns == _COLUMNS and short else 1
-        legend_rows = -(-len(labels) // legend_columns)
+        legend_rows = -(-(len(labels) + bool(stated)) // legend_columns)
         height = rows * (PANEL_HEIGHT + strip) + 0.15 + LEGEND_ROW * legend_rows
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
@@ -266,6 +321,9 @@ def draw_bounds(
             axes.append(axis)
             variable = variables[name]
             _draw_panel(axis, name, curves, variable, styles)
+            for one in stated:
+                if one["panel"] == name:
+                    _draw_stated(axis, one, curves, variable, styles[one["curve"]]["color"])
             label = f"({name}) " if len(panels) > 1 else ""
             words = (titles or {}).get(name, "")
             axis.set_title(label + (f"{words}\n" if words else "") + _setting(curves.values(), variable))
@@ -286,7 +344,19 @@ def draw_bounds(
             lows, highs = zip(*(axis.get_ylim() for axis in axes), strict=True)
             for axis in axes:
                 axis.set_ylim(min(lows), max(highs))
-        entries = {str(drawn.get_label()): drawn for axis in axes for drawn in axis.get_lines()}
+        entries = {
+            str(drawn.get_label()): drawn
+            for axis in axes
+            for drawn in axis.get_lines()
+            if not str(drawn.get_label()).startswith("_")
+        }
+        if stated:
+            cross = stated_key(
+                "stated in the paper, as so many times the curve at the foot of the line"
+                if any("times" in one for one in stated)
+                else "stated in the paper for the curve of that colour"
+            )
+            entries[str(cross.get_label())] = cross
         figure.legend(
             entries.values(),
             entries.keys(),
@@ -294,6 +364,25 @@ def draw_bounds(
             ncols=legend_columns,
         )
     return figure
+
+
+def _draw_stated(
+    axis: Axes, one: Mapping[str, Any], curves: Mapping[str, pd.DataFrame], variable: str, color: str
+) -> None:
+    """Mark what the paper states; of a ratio, above a line from the curve that it is over."""
+    x = one["at"]
+    if "value" in one:
+        mark_stated(axis, x, one["value"], color=color)
+        return
+    table = curves[one["over"]]
+    foot = float(table.loc[table[variable] == x, dependent_variable(variable)].iloc[0])
+    y = one["times"] * foot
+    axis.plot([x, x], [foot, y], color=color, linewidth=0.7, label="_stated")
+    mark_stated(axis, x, y, color=color)
+    words = rf"${one['times']:g}\times$"
+    axis.annotate(
+        words, (x, y), xytext=(-4, 4), textcoords="offset points", ha="right", color=color, fontsize=7
+    )
 
 
 def _draw_panel(

@@ -8,11 +8,16 @@ from typing import Any
 
 import jinja2
 
-_HEAD = "**{{ paper }}, {{ figure }}.** {{ shows }}\n\n"
+_HEAD = "**{{ paper }}, {{ figure }}.** {{ shows }}{% if neighbours %} {{ neighbours }}{% endif %}\n\n\n"
+_SETTING = """\
+{% for line in setting %}
+- {{ line }}
+{% endfor %}
+"""
 _CHOICES = """\
 {% if choices %}
 
-Choices made here, where {{ open | default("a paper leaves something open or states it otherwise") }}:
+Differences and choices:
 
 {% for choice in choices %}
 - {{ choice }}
@@ -21,18 +26,18 @@ Choices made here, where {{ open | default("a paper leaves something open or sta
 """
 
 
-def render(template: str, about: Mapping[str, Any], *, ending: str = "") -> str:
-    """Return a caption: what is shown, the template of a kind of figure, what was chosen, and an ending.
+def render(details: str, about: Mapping[str, Any]) -> str:
+    """Return a caption: what is shown, in which setting, what differs from the paper, and then the details.
 
     Args:
-        template: of the kind of figure, for jinja.
-        about: what the templates name: paper, figure, shows, choices, and what that of the kind takes.
-        ending: another template, of what comes last.
+        details: template of the kind of figure, for jinja.
+        about: what the templates name: paper, figure, shows, neighbours, setting (a line a panel), choices,
+            and what the details take.
 
     Raises:
         jinja2.UndefinedError: a template names something that is not there.
     """
-    return _compiled(f"{_HEAD}{template}{_CHOICES}{ending}").render(about).strip() + "\n"
+    return _compiled(f"{_HEAD}{_SETTING}{_CHOICES}\n{details}").render(about).strip() + "\n"
 
 
 # Once for all figures of a kind: compiling takes longer than filling in.

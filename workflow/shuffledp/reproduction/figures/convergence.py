@@ -45,10 +45,7 @@ class Convergence(PaperFigure):
     holds = ConvergenceSection
     about = "Figures of excess risk against Theorem 3 of girgis2021"
     place = 4
-    template = """\
-- Panel a: excess risk against rounds, and L D, the most that any point of the ball can miss the minimum by; experiment ``{{ experiment }}``: {{ setting }}; {{ rounds }} rounds; seeds 0 to {{ seeds - 1 }}, their mean and the band from the smallest to the largest; {{ data }}; trained on {{ device }}.
-- Panel b: epsilon against rounds by Theorem 1 and Lemma 1, an upper bound.
-"""  # noqa: E501  # a line of the page is a line here
+    details = words.RUNS
 
     settings: ConvergenceSection
     experiment: Experiment
@@ -98,22 +95,23 @@ class Convergence(PaperFigure):
         """Return what was trained, and the devices that the runs record."""
         experiment = self.experiment
         numbers = {
-            "n": experiment.n,
-            "k": experiment.k,
-            "eps0": experiment.eps0,
-            "delta": experiment.delta,
             "d": experiment.dimension,
             "L": experiment.clip_norm,
             "D": experiment.diameter,
             "mu": experiment.regularization,
         }
-        setting = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer")]
-        setting += [f"{key} = {short(value)}" for key, value in numbers.items()]  # type: ignore[arg-type]
         digits = f", digits {' and '.join(map(str, experiment.digits))} alone" if experiment.digits else ""
+        facts = words.setting(experiment)
+        facts[0] = f"{words.DATA[experiment.data]}{digits}"
+        facts += [f"{key} = {short(value)}" for key, value in numbers.items()]  # type: ignore[arg-type]
         return {
-            **words.run(experiment, results),
-            "setting": ", ".join(setting),
-            "data": f"{words.DATA[experiment.data]}{digits}",
+            "setting": [
+                *words.by_part({"": facts}),
+                "Panel a: excess risk against rounds, the mean of the runs and the band from the smallest to "
+                "the largest, and L D, the most that any point of the ball can miss the minimum by.",
+                "Panel b: epsilon against rounds by Theorem 1 and Lemma 1, an upper bound.",
+            ],
+            "runs": words.runs({"": experiment}, results),
         }
 
 

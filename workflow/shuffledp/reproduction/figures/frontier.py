@@ -32,16 +32,16 @@ class Frontier(PaperFigure):
     about = "A large study"
     place = 7
     by_request = True
-    template = f"""\
-- Test accuracy against epsilon: of all {{{{ points }}}} experiments and the ends of all their epochs, those that none beats with at most that epsilon; {{{{ setting }}}}; {{{{ epochs }}}} epochs; {{% if seeds > 1 %}}mean over seeds 0 to {{{{ seeds - 1 }}}}{{% else %}}seed 0 alone{{% endif %}}; {{{{ data }}}}; trained on {{{{ device }}}}.
-- The grid: eps0 = {{{{ eps0 }}}}; k = {{{{ k }}}}.
+    details = f"""\
+Markers:
+
 {{% for randomizer in randomizers %}}
-- Marker for ``{{{{ randomizer.name }}}}``: clip norm {{{{ randomizer.clip_norm }}}}, learning rate {{{{ randomizer.rates }}}}.
+- {{{{ randomizer }}}}
 {{% endfor %}}
 
 Curves, each the same accuracies against epsilon by another accountant:
 
-{words.CURVES}"""  # noqa: E501  # a line of the page is a line here
+{words.CURVES}"""
 
     settings: study.Study
     looks: Mapping[str, Mapping[str, str]]
@@ -82,20 +82,23 @@ Curves, each the same accuracies against epsilon by another accountant:
         """Return what was trained, and the devices that the runs record."""
         grid, cell = self.settings.grid, self.sweep.cells[0]
         runs = [run for _, product in self.sweep.trainings(results) for run in product.outputs]
-        setting = [f"model = {cell.model}", f"n = {short(cell.n)}", f"delta = {short(cell.delta)}"]  # type: ignore[arg-type]
+        mean = f"mean over seeds 0 to {cell.seeds - 1}" if cell.seeds > 1 else "seed 0 alone"
+        setting = [
+            words.trained_on(cell),
+            *(f"model = {cell.model}", f"n = {short(cell.n)}", f"delta = {short(cell.delta)}"),  # type: ignore[arg-type]
+            *(f"clip = {cell.clip}", f"{cell.total_epochs} epochs", mean),
+            f"trained on {words.devices(runs)}",
+        ]
         by_name = {cell.randomizer: cell for cell in self.sweep.cells}
         return {
-            "open": "something is open",
-            "points": len(self.sweep.cells),
-            "setting": ", ".join([*setting, f"clip = {cell.clip}"]),
-            "epochs": cell.total_epochs,
-            "seeds": cell.seeds,
-            "data": words.trained_on(cell),
-            "device": words.devices(runs),
-            "eps0": ", ".join(map(short, grid.eps0)),
-            "k": ", ".join(map(short, grid.k)),
+            "setting": [
+                f"{', '.join(setting)}.",
+                f"Of all {len(self.sweep.cells)} experiments and the ends of all their epochs, those that "
+                f"none beats with at most that epsilon.",
+                f"The grid: eps0 = {', '.join(map(short, grid.eps0))}; k = {', '.join(map(short, grid.k))}.",
+            ],
             "randomizers": [
-                {"name": name, "clip_norm": short(one.clip_norm), "rates": words.rates(one)}  # type: ignore[arg-type]
+                f"``{name}``: clip norm {short(one.clip_norm)}, learning rate {words.rates(one)}."  # type: ignore[arg-type]
                 for name, one in by_name.items()
             ],
             "curves": words.curves(self.sweep.entries, self.looks),

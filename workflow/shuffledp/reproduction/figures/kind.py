@@ -57,8 +57,7 @@ class PaperFigure(ABC):
         holds: what the section of one figure may hold.
         about: what the section of the kind is, for the page of keys.
         place: where its figures stand on the page of figures, among those of other kinds.
-        template: of the caption, between what the figure shows and what was chosen for it.
-        ending: of the caption.
+        details: template of what the caption ends with.
         parts: the field of those parts that are drawn only once the runs of their ``experiment`` are there.
         by_request: whether it is drawn by a target of its own alone.
         without: further modules that the kind's module imports and that decide nothing of the picture.
@@ -74,8 +73,7 @@ class PaperFigure(ABC):
     holds: ClassVar[type[Section]]
     about: ClassVar[str]
     place: ClassVar[int]
-    template: ClassVar[str]
-    ending: ClassVar[str] = ""
+    details: ClassVar[str]
     parts: ClassVar[str | None] = None
     by_request: ClassVar[bool] = False
     without: ClassVar[tuple[str, ...]] = ()
@@ -133,7 +131,7 @@ class PaperFigure(ABC):
 
     @abstractmethod
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what the template of its caption names."""
+        """Return what its caption tells: ``setting``, a line a panel, and what ``details`` names."""
 
     def with_runs(self, results: str) -> Self | None:
         """Return the figure with those of its parts whose runs are there; None if nothing is left to draw."""
@@ -163,9 +161,10 @@ class PaperFigure(ABC):
             "paper": self.paper,
             "figure": self.name,
             "shows": self.caption.shows,
+            "neighbours": self.caption.neighbours,
             "choices": self.caption.choices,
         }
-        return render(self.template, {**about, **self.in_caption(results)}, ending=self.ending)
+        return render(self.details, {**about, **self.in_caption(results)})
 
 
 @functools.cache

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 # By what keeps a value from being drawn: whether its mark is at the upper end of the axis, and the marks
-# along the horizontal and along the vertical axis, with the sign that the note has for both.
+# along the horizontal and along the vertical axis.
 _MARKS = {
-    "infinite": (True, ">", "^", "▲"),
-    "zero": (False, "<", "v", "▼"),
-    "negative": (False, "<", "v", "▼"),
-    "nan": (False, "x", "x", "✕"),
+    "infinite": (True, ">", "^"),
+    "zero": (False, "<", "v"),
+    "negative": (False, "<", "v"),
+    "nan": (False, "x", "x"),
 }
+_SIGNS = {">": "▶", "<": "◀", "^": "▲", "v": "▼", "x": "✕"}  # of marks, in the note
 _AT_END = 0.985  # of an axis's length
 _SIZE = 9.0  # square points
 _COLOR = "#666666"
@@ -40,7 +41,7 @@ class Panel:
 
     def __init__(self, axis: Axes, name: str, *, log_x: bool, log_y: bool) -> None:
         self._axis, self._name, self._log = axis, name, (log_x, log_y)
-        self._counts: Counter[str] = Counter()
+        self._signs: dict[str, dict[str, None]] = {reason: {} for reason in _MARKS}  # drawn, in order
         self._drawn = 0
         self._ended = False
         self._seen: tuple[list[float], list[float]] = ([], [])
@@ -69,7 +70,6 @@ class Panel:
             said = ", ".join(f"{count} {reason}" for reason, count in sorted(found.items()))
             where = f"panel {self._name}, {curve}" if self._name else curve
             _LOG.warning("%s: %d of %d points are not drawn: %s", where, found.total(), kept.size, said)
-        self._counts += found
         infinite = (reasons[0] == "infinite") | (reasons[1] == "infinite")
         ends = np.flatnonzero(kept[:-1] & infinite[1:])
         if ends.size:
@@ -85,15 +85,17 @@ class Panel:
         reasons: tuple[np.ndarray, np.ndarray],
         color: object,
     ) -> None:
-        upper, along_x, along_y, _ = _MARKS[reason]
+        upper, along_x, along_y = _MARKS[reason]
         end = _AT_END if upper else 1 - _AT_END
         look: dict[str, Any] = {"s": _SIZE, "color": color, "linewidths": 0.8, "clip_on": False, "zorder": 3}
         above = values[0][(reasons[0] == "") & (reasons[1] == reason)]
         if above.size:
+            self._signs[reason][_SIGNS[along_y]] = None
             transform = self._axis.get_xaxis_transform()
             self._axis.scatter(above, np.full(above.shape, end), marker=along_y, transform=transform, **look)
         beside = values[1][(reasons[1] == "") & (reasons[0] == reason)]
         if beside.size:
+            self._signs[reason][_SIGNS[along_x]] = None
             transform = self._axis.get_yaxis_transform()
             self._axis.scatter(
                 np.full(beside.shape, end), beside, marker=along_x, transform=transform, **look
@@ -117,8 +119,9 @@ class Panel:
                     labelbottom=name != "x",
                     labelleft=name != "y",
                 )
-        if self._counts:
-            note = ", ".join(f"{_MARKS[reason][3]} {reason}" for reason in _MARKS if self._counts[reason])
+        signs = {reason: "".join(drawn) for reason, drawn in self._signs.items() if drawn}
+        if signs:
+            note = ", ".join(f"{sign} {reason}" for reason, sign in signs.items())
             self._axis.text(
                 *(0.97, 0.06),
                 f"not drawn: {note}" + ("\n○ finite up to here" if self._ended else ""),

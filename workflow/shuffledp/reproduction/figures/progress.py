@@ -12,16 +12,25 @@ from shuffledp.records import tables
 from shuffledp.reproduction.figures import words
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
-from shuffledp.reproduction.figures.style import NARROWEST, PANEL_HEIGHT, PANEL_WIDTH, draw_over_seeds, style
+from shuffledp.reproduction.figures.style import (
+    NARROWEST,
+    PANEL_HEIGHT,
+    PANEL_WIDTH,
+    draw_over_seeds,
+    mark_stated,
+    stated_key,
+    style,
+)
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.sections.curves import LINES, Context
-from shuffledp.reproduction.sections.model import By, Color, OneOf, Section
+from shuffledp.reproduction.sections.model import LEFT_OUT, By, Color, OneOf, Section
 from shuffledp.reproduction.studies.over_seeds import accuracies
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -47,12 +56,27 @@ class PanelSection(Section):
     """Its lines: objects with experiment, label, color and line (as under styles)."""
 
 
+class StatedSection(Section):
+    """An accuracy that the paper states."""
+
+    panel: str
+    """Panel in which it is drawn."""
+    experiment: str
+    """Experiment of the line in whose colour it is drawn."""
+    accuracy: Annotated[float, Field(ge=0, le=100)]
+    """Accuracy in percent."""
+    rounds: Annotated[float, Field(gt=0)] = LEFT_OUT
+    """After how many rounds; a line across the panel if absent."""
+
+
 class ProgressSection(Section):
     """One figure of test accuracy against rounds; it becomes <figures>/<paper>/<figure>.pdf and .png, with
     the lines whose experiments are trained."""
 
     panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
     """Panels, left to right."""
+    stated: list[StatedSection] = Field(default=[])
+    """Accuracies that the paper states."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +96,7 @@ class Progress(PaperFigure):
     about = "Figures of test accuracy against rounds"
     place = 6
     parts = "lines"
-    template = """\
-{% for line in lines %}
-- {% if several %}Panel {{ line.panel }}, {% endif %}{{ line.label }}: experiment ``{{ line.experiment }}``: {{ line.setting }}; {{ line.rounds }} rounds; {% if line.seeds > 1 %}seeds 0 to {{ line.seeds - 1 }}, mean and standard deviation{% else %}seed 0 alone{% endif %}; {{ line.data }}; trained on {{ line.device }}.
-{% endfor %}
-"""  # noqa: E501  # a line of the page is a line here
+    details = words.RUNS
 
     settings: ProgressSection
     lines: tuple[Line, ...]
@@ -97,6 +117,17 @@ class Progress(PaperFigure):
                     )
                 look = {"color": line.color, "line": line.line, "label": line.label}
                 lines.append(Line(label, look, known[line.experiment]))
+        for index, point in enumerate(settings.stated):
+            of_panel = [line.experiment.name for line in lines if line.panel == point.panel]
+            for key, named, of in (
+                ("panel", point.panel, list(settings.panels)),
+                ("experiment", point.experiment, of_panel),
+            ):
+                if named not in of:
+                    raise context.fault(
+                        f"{key} of what the paper states must be one of {', '.join(of)}, got {named!r}",
+                        [cls.kind, paper, name, "stated", str(index), key],
+                    )
         return cls(paper, name, settings, caption, tuple(lines))
 
     def inputs(self, results: str) -> Sequence[str]:
@@ -106,7 +137,13 @@ class Progress(PaperFigure):
 
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the lines with their runs, and the titles."""
+        colors = {(line.panel, line.experiment.name): line.look["color"] for line in self.lines}
         return {
+            "stated": [
+                {**point.model_dump(exclude_unset=True), "color": colors[point.panel, point.experiment]}
+                for point in self.settings.stated
+                if (point.panel, point.experiment) in colors  # of the lines that are trained
+            ],
             "lines": [
                 [line.panel, dict(line.look), list(recorded.runs(line.experiment, results))]
                 for line in self.lines
@@ -121,12 +158,17 @@ class Progress(PaperFigure):
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
         """Return what was trained, line by line, and the devices that the runs record."""
+        several = len({line.panel for line in self.lines}) > 1
+        named = {
+            f"{line.panel}, {label}" if several else label: line
+            for line in self.lines
+            for label in [words.plain(line.look["label"])]
+        }
+        facts = {name: words.setting(line.experiment) for name, line in named.items()}
+        experiments = {name: line.experiment for name, line in named.items()}
         return {
-            "several": len({line.panel for line in self.lines}) > 1,
-            "lines": [
-                {"label": line.look["label"], "panel": line.panel, **words.run(line.experiment, results)}
-                for line in self.lines
-            ],
+            "setting": words.by_part(facts, "All lines", "Panel" if several else "Line"),
+            "runs": words.runs(experiments, results, "All lines", "Panel" if several else "Line"),
         }
 
 
@@ -136,19 +178,21 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
     for panel, look, paths in parameters["lines"]:
         runs = [tables.read_table(path, needs=("round", "test_accuracy")) for path in paths]
         panels[panel].append((look, runs))
-    return draw_progress(panels, titles=parameters["titles"])
+    return draw_progress(panels, titles=parameters["titles"], stated=parameters["stated"])
 
 
 def draw_progress(
     panels: Mapping[str, Sequence[tuple[Mapping[str, Any], Sequence[pd.DataFrame]]]],
     *,
     titles: Mapping[str, str],
+    stated: Sequence[Mapping[str, Any]] = (),
 ) -> Figure:
     """Draw one panel for each comparison: accuracy against rounds of each experiment.
 
     Args:
         panels: by panel its lines: looks (color, line, label), and the runs, a table a seed.
         titles: by panel.
+        stated: what the paper states: panel, accuracy in percent, color, and the rounds where it names them.
 
     Returns:
         The figure; for lines and bands see ``style.draw_over_seeds``. Points that are
@@ -168,8 +212,22 @@ def draw_progress(
                 own = rounds[shown], 100 * mean[shown], 100 * deviation[shown]
                 draw_over_seeds(axis, *own, look, seeds=len(runs))
             panel.finish()
+            for point in stated:
+                if point["panel"] == name:
+                    _draw_stated(axis, point)
             axis.set_title((f"({name}) " if len(panels) > 1 else "") + titles[name])
             axis.set_xlabel("rounds")
-            axis.legend(loc="lower right")
+            handles, _ = axis.get_legend_handles_labels()
+            if any(point["panel"] == name and "rounds" in point for point in stated):
+                handles.append(stated_key("stated in the paper"))
+            axis.legend(handles=handles, loc="lower right")
         axes[0].set_ylabel("test accuracy (%)")
     return figure
+
+
+def _draw_stated(axis: Axes, point: Mapping[str, Any]) -> None:
+    if "rounds" in point:
+        mark_stated(axis, point["rounds"], point["accuracy"], color=point["color"])
+        return
+    words = f"{point['accuracy']:g}%, stated in the paper for the line of that colour"
+    axis.axhline(point["accuracy"], color=point["color"], linewidth=0.7, linestyle=(0, (1, 3)), label=words)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import Field
 
 from shuffledp.records import tables
+from shuffledp.reproduction.figures import words
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.numbers import short
@@ -97,19 +98,12 @@ class Quantities(PaperFigure):
     holds = QuantitiesSection
     about = "Figures of other quantities of check-in protocols"
     place = 2
-    template = """\
-{% for panel in panels %}
-- Panel {{ panel.name }}: {{ panel.y }} against {{ panel.variable }}, {{ panel.points }} points from {{ panel.from }} to {{ panel.to }}; {{ panel.fixed }}.
-{% endfor %}
-
-Curves:
+    details = """\
+Curves, computed on the CPU in double precision{% if simulated %}; what is drawn has the runs and the seed named above{% else %} without randomness{% endif %}:
 
 {% for curve in curves %}
-- {{ curve.label }} (``{{ curve.name }}``, {{ curve.kind }}): {{ curve.theorem }}.
+- {{ curve.label }}: {{ curve.kind }}; {{ curve.theorem }} ({{ curve.names }})
 {% endfor %}
-"""  # noqa: E501  # a line of the page is a line here
-    ending = """
-Computed on the CPU in double precision; {% if simulated %}what is drawn has the runs and the seed named above{% else %}no randomness is involved{% endif %}.
 """  # noqa: E501  # a line of the page is a line here
 
     settings: QuantitiesSection
@@ -160,24 +154,26 @@ Computed on the CPU in double precision; {% if simulated %}what is drawn has the
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
         """Return what varies and what is fixed, panel by panel, and the quantities."""
-        panels = []
+        facts = {}
         for name, panel in self.settings.panels.items():
             curve = next(curve for curve in self.curves if curve.panel == name)
-            panels.append(
-                {
-                    "name": name,
-                    "y": panel.y,
-                    "variable": curve.variable,
-                    "from": short(curve.values[0]),
-                    "to": short(curve.values[-1]),
-                    "points": len(curve.values),
-                    "fixed": ", ".join(f"{key} = {short(value)}" for key, value in panel.fixed.items()),
-                }
+            axis = (
+                f"{panel.y} against {curve.variable} ({len(curve.values)} points from "
+                f"{short(curve.values[0])} to {short(curve.values[-1])})"
             )
+            facts[name] = [axis, *(f"{key} = {short(value)}" for key, value in panel.fixed.items())]
+        entries = [quantities.get(name) for name in self.looks]
+        alike: dict[tuple[str, str, str], list[str]] = {}
+        for entry in entries:
+            told = self.looks[entry.name]["label"], entry.kind, entry.theorem
+            alike.setdefault(told, []).append(f"``{entry.name}``")
         return {
-            "panels": panels,
-            "curves": [quantities.get(name) for name in self.looks],
-            "simulated": any(quantities.get(name).kind == "estimate" for name in self.looks),
+            "setting": words.by_part(facts),
+            "curves": [
+                {"label": label, "kind": kind, "theorem": theorem, "names": ", ".join(names)}
+                for (label, kind, theorem), names in alike.items()
+            ],
+            "simulated": any(entry.kind == "estimate" for entry in entries),
         }
 
 

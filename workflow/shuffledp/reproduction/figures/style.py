@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import XAxis, YAxis
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
 NARROWEST = 4.4  # inches, for the legend
@@ -38,6 +39,7 @@ LINES = {
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 _MARKER_SIZE, _BETWEEN_MARKERS = 3.0, 0.12  # points, and of the diagonal of the axes
 _LETTERS = 6.4  # of a label, an inch of the width of two of them
+_CROSS, _CROSS_COLOR = "x", "#444444"  # of what a paper states, and of its entry in a legend
 _BAND = 0.15  # opacity
 _BANDED = 3  # seeds from which on a deviation says something
 
@@ -103,6 +105,18 @@ def legend_shape(labels: Collection[str], *, width: float) -> tuple[int, int]:
     width, in inches."""
     columns = 2 if max(map(len, labels)) <= _LETTERS * width else 1
     return columns, -(-len(labels) // columns)
+
+
+def mark_stated(axis: Axes, x: float, y: float, *, color: str, deviation: float | None = None) -> None:
+    """Mark a point that a paper states, with a bar for its standard deviation where it states one."""
+    axis.errorbar([x], [y], yerr=deviation, fmt=_CROSS, color=color, markersize=5, capsize=2, zorder=3)
+
+
+def stated_key(words: str) -> Line2D:
+    """Return the entry of a legend for what a paper states."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none", marker=_CROSS, color=_CROSS_COLOR, label=words)
 
 
 def plain_ticks(axis: XAxis | YAxis) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from shuffledp.accountants import Accountant
 from shuffledp.records import files, tables
@@ -33,21 +33,85 @@ _FEATURES = {
     ),
 }
 _WORDS = 4  # of a line of a title, which fit above one panel
-# The lines of a caption about curves, by what ``curves`` returns.
+# The lines of a caption about curves, by what ``curves`` returns; names that the code has come last.
 CURVES = """\
 {% for curve in curves %}
-- {{ curve.label }} (``{{ curve.name }}``, {{ curve.kind }}{% if curve.kind != "estimate" %} bound{% endif %}; {{ curve.citation }}: {{ curve.theorem }}). {{ curve.note }}
+- {{ curve.label }}: {{ curve.kind }}; {{ curve.theorem }}. {{ curve.names }}
 {% endfor %}
-"""  # noqa: E501  # a line of the page is a line here
+"""
+# Those about runs, by what ``runs`` returns.
+RUNS = """\
+Runs:
+
+{% for line in runs %}
+- {{ line }}
+{% endfor %}
+"""
+_SCOPES = {
+    "renyi": "lower bound for accounting by Renyi DP",
+    "clones": "lower bound for accounting by clones",
+}
 
 
-def curves(entries: Iterable[Accountant], looks: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return what the lines about curves of accountants name."""
-    keys = ("name", "kind", "citation", "theorem", "note")
+def curves(entries: Iterable[Accountant], looks: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
+    """Return what the lines about curves of accountants name, those of one label and kind in one line."""
+    found: dict[tuple[str, str], list[Accountant]] = {}
+    for entry in entries:
+        found.setdefault((looks[entry.name]["label"], _kind(entry)), []).append(entry)
     return [
-        {"label": looks[entry.name]["label"], **{key: getattr(entry, key) for key in keys}}
-        for entry in entries
+        {
+            "label": plain(label),
+            "kind": kind,
+            "theorem": _each(map(_theorem, alike)),
+            "names": f"({_each(f'``{entry.name}``' for entry in alike)})",
+        }
+        for (label, kind), alike in found.items()
     ]
+
+
+def _kind(entry: Accountant) -> str:
+    if entry.kind == "estimate":
+        return "estimate"
+    return _SCOPES.get(entry.scope, f"{entry.kind} bound")
+
+
+def _theorem(entry: Accountant) -> str:
+    """Return the theorems of an accountant, with the papers where no paper is named among them."""
+    named = any(key in entry.theorem for key in (*entry.citation.split(", "), "this project"))
+    return entry.theorem if named else f"{entry.theorem} ({entry.citation})"
+
+
+def _each(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
+
+
+def by_part(facts: Mapping[str, Sequence[str]], every: str = "All panels", one: str = "Panel") -> list[str]:
+    """Return a line for what all parts of a figure have in common, if there are several, and one for each.
+
+    Args:
+        facts: by part, in the order in which they are told.
+        every: what all parts are called.
+        one: what a part is called, before its name.
+    """
+    told = {name: list(dict.fromkeys(own)) for name, own in facts.items()}
+    common = [fact for fact in next(iter(told.values())) if all(fact in own for own in told.values())]
+    if len(told) == 1:
+        return [f"{_sentence(common)}."]
+    lines = [f"{every}: {', '.join(common)}."] if common else []
+    own = {name: [fact for fact in words if fact not in common] for name, words in told.items()}
+    return lines + [f"{one} {name}: {', '.join(rest)}." for name, rest in own.items() if rest]
+
+
+def _sentence(facts: Sequence[str]) -> str:
+    words = ", ".join(facts)
+    return words[:1].upper() + words[1:]
+
+
+def plain(text: str) -> str:
+    """Return a title or label without the marks of formulas: variables by the names that captions have."""
+    for name in ("eps0", "rate", "sigma", "rounds"):
+        text = re.sub(rf"{re.escape(VARIABLES[name].tex)}(?= =|\$)", name, text)
+    return text.replace("$", "")
 
 
 def trained_on(experiment: Experiment) -> str:
@@ -90,7 +154,7 @@ def _symbols(experiment: Experiment) -> list[str]:
         if value is not None
     ]
     if experiment.eps0 is None and experiment.noise is not None:
-        words.append(f"$z = {power_of_ten(experiment.noise)}$")
+        words.append(rf"noise ${power_of_ten(experiment.noise)}\,C$")
     return words
 
 
@@ -100,19 +164,48 @@ def made(results: str, experiment: Experiment) -> list[str]:
     return [seeds, devices(recorded.runs(experiment, results))]
 
 
-def trained(experiment: Experiment) -> str:
-    """Return in words what was trained."""
+def setting(experiment: Experiment) -> list[str]:
+    """Return what a reader has to know of an experiment, fact by fact."""
+    named = {key: getattr(experiment, key) for key in ("n", "k", "rate", "slots", "participation")}
+    if experiment.protocol != SAMPLING:
+        named["k"] = None  # it follows from the protocol
+    named |= {key: getattr(experiment, key) for key in ("eps0", "delta0", "delta")}
+    facts = [trained_on(experiment)]
+    facts += [f"{key} = {short(value)}" for key, value in named.items() if value is not None]
+    if experiment.eps0 is None and experiment.noise is not None:
+        facts.append(f"noise of standard deviation {short(experiment.noise)} C")
+    seeds = "one seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
+    return [*facts, f"{experiment.rounds:,} rounds", seeds]
+
+
+def trained(experiment: Experiment, results: str) -> list[str]:
+    """Return how an experiment was trained, fact by fact."""
     words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer", "clip")]
-    named = {key: getattr(experiment, key) for key in ("n", "k", "clip_norm", "eps0", "delta")}
     if experiment.protocol != SAMPLING:
         words.insert(0, f"protocol {experiment.protocol}")
-        named["k"] = None  # it follows from the protocol
-        named |= {key: getattr(experiment, key) for key in ("rate", "slots", "participation", "delta0")}
-        named["noise multiplier"] = experiment.noise
+    named = {"clip norm C": experiment.clip_norm, "noise multiplier": experiment.noise}
     words += [f"{key} = {short(value)}" for key, value in named.items() if value is not None]
     if experiment.bootstrap:
         words.append("clients by bootstrap from the training images")
-    return ", ".join([*words, f"learning rate {rates(experiment)}"])
+    words.append(f"learning rate {rates(experiment)}")
+    words.append(f"trained on {devices(recorded.runs(experiment, results))}")
+    return [*words, *filter(None, [dummies(experiment, results)])]
+
+
+def runs(
+    experiments: Mapping[str, Experiment], results: str, every: str = "All panels", one: str = "Panel"
+) -> list[str]:
+    """Return the lines of a caption about runs: how they were trained, and where they are found.
+
+    Args:
+        experiments: by part of the figure.
+        results: folder of the results.
+        every: what all parts are called.
+        one: what a part is called, before its name.
+    """
+    facts = {name: trained(experiment, results) for name, experiment in experiments.items()}
+    names = _each(f"``{experiment.name}``" for experiment in experiments.values())
+    return [*by_part(facts, every, one), f"Recorded as {names}."]
 
 
 def dummies(experiment: Experiment, results: str) -> str:
@@ -136,19 +229,6 @@ def dummies(experiment: Experiment, results: str) -> str:
     if not counts:
         return words
     return f"{words}, {sum(counts) / len(counts) / experiment.rounds:.1%} made"
-
-
-def run(experiment: Experiment, results: str) -> dict[str, Any]:
-    """Return what a line about an experiment names: what was trained, how long, on what, and where."""
-    return {
-        "experiment": experiment.name,
-        "setting": trained(experiment),
-        "rounds": experiment.rounds,
-        "seeds": experiment.seeds,
-        "data": trained_on(experiment),
-        "device": devices(recorded.runs(experiment, results)),
-        "dummies": dummies(experiment, results),
-    }
 
 
 def rates(experiment: Experiment) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from shuffledp.reproduction.sections.faults import hint
-from shuffledp.reproduction.sections.model import By, Section
+from shuffledp.reproduction.sections.model import LEFT_OUT, By, Section
 from shuffledp.reproduction.sections.places import fault, refuse_repeated
 from shuffledp.reproduction.sections.reading import caption_files, overlay, read
 
@@ -20,8 +20,11 @@ class Caption(Section):
 
     shows: str
     """What the figure shows, one sentence or more."""
+    neighbours: str = LEFT_OUT
+    """Which data sets are neighbours, and who is the privacy unit; left out of figures that say nothing of
+    privacy alone."""
     choices: list[str] = Field(default=[])
-    """Every choice made where the paper leaves the setting open."""
+    """What differs from the paper, and every choice made where it leaves the setting open."""
 
 
 OfPaper = Annotated[dict[str, Caption], By("figure"), Field(description="Captions of one paper.")]
