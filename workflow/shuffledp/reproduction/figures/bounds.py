@@ -379,10 +379,9 @@ def _draw_stated(
     y = one["times"] * foot
     axis.plot([x, x], [foot, y], color=color, linewidth=0.7, label="_stated")
     mark_stated(axis, x, y, color=color)
-    words = rf"${one['times']:g}\times$"
-    axis.annotate(
-        words, (x, y), xytext=(-4, 4), textcoords="offset points", ha="right", color=color, fontsize=7
-    )
+    # beside the end of the axis, where no curve is
+    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": color, "fontsize": 7}
+    axis.annotate(f"{one['times']:g}\N{MULTIPLICATION SIGN}", (x, y), xytext=(5, 0), **look)
 
 
 def _draw_panel(

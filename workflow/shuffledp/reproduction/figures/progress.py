@@ -13,6 +13,7 @@ from shuffledp.reproduction.figures import words
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.style import (
+    LEGEND_ROW,
     NARROWEST,
     PANEL_HEIGHT,
     PANEL_WIDTH,
@@ -202,7 +203,9 @@ def draw_progress(
 
     with style():
         width = max(PANEL_WIDTH * len(panels), NARROWEST)
-        figure = Figure(figsize=(width, PANEL_HEIGHT + 0.3), layout="constrained")
+        rows = max(len(lines) + sum(one["panel"] == name for one in stated) for name, lines in panels.items())
+        height = PANEL_HEIGHT + 0.4 + LEGEND_ROW * rows
+        figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, (name, lines) in zip(axes, panels.items(), strict=True):
             panel = Panel(axis, name, log_x=False, log_y=False)
@@ -220,7 +223,7 @@ def draw_progress(
             handles, _ = axis.get_legend_handles_labels()
             if any(point["panel"] == name and "rounds" in point for point in stated):
                 handles.append(stated_key("stated in the paper"))
-            axis.legend(handles=handles, loc="lower right")
+            axis.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         axes[0].set_ylabel("test accuracy (%)")
     return figure
 

@@ -261,6 +261,6 @@ def _draw_errors(axis: Axes, table: pd.DataFrame) -> None:
                 label=label,
             )
     panel.finish()
-    axis.axhline(_TWO_DIGITS / _WHISKERS, color="#444444", linestyle=":", label="two digits, at any value")
+    axis.axhline(_TWO_DIGITS / _WHISKERS, color="#444444", linestyle=":", label="two digits, as stated")
     axis.set_title(rf"(c) $n = {table.n.iloc[0]:g}$, ${power_of_ten(points)}$ points")
     axis.set_ylabel("standard error, relative")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -31,6 +30,11 @@ _FEATURES = {
         "a surrogate: features of a network pre-trained without noise on a public half of the training "
         "images, the private half being the clients'"
     ),
+}
+_PLAIN = {
+    **{rf"{VARIABLES[name].tex} =": f"{name} =" for name in ("eps0", "rate", "sigma")},
+    **{r"\epsilon_0": "eps0", r"\delta_0": "delta0", r"\delta": "delta", r"\gamma": "gamma"},
+    **{r"\sigma": "sigma"},
 }
 _WORDS = 4  # of a line of a title, which fit above one panel
 # The lines of a caption about curves, by what ``curves`` returns; names that the code has come last.
@@ -109,8 +113,8 @@ def _sentence(facts: Sequence[str]) -> str:
 
 def plain(text: str) -> str:
     """Return a title or label without the marks of formulas: variables by the names that captions have."""
-    for name in ("eps0", "rate", "sigma", "rounds"):
-        text = re.sub(rf"{re.escape(VARIABLES[name].tex)}(?= =|\$)", name, text)
+    for symbol, name in _PLAIN.items():
+        text = text.replace(symbol, name)
     return text.replace("$", "")
 
 
@@ -138,7 +142,7 @@ def titled(title: str, experiments: Sequence[Experiment], results: str) -> str:
     lines = []
     for of in (_symbols, functools.partial(made, results)):
         each = [of(experiment) for experiment in experiments]
-        common = [word for word in each[0] if all(word in other for other in each)]
+        common = [word for word in each[0] if word != title and all(word in other for other in each)]
         half = len(common) if len(common) <= _WORDS else -(-len(common) // 2)
         lines += [", ".join(common[:half]), ", ".join(common[half:])]
     return "\n".join(filter(None, [title, *lines]))
@@ -148,20 +152,21 @@ def _symbols(experiment: Experiment) -> list[str]:
     """Return what decides the privacy of an experiment, as formulas."""
     of_protocol = ("k",) if experiment.protocol == SAMPLING else ("rate", "slots", "participation")
     values = {name: getattr(experiment, name) for name in ("n", *of_protocol, "eps0", "delta")}
-    words = [
+    return [
         f"${VARIABLES[name].tex} = {power_of_ten(value)}$"
         for name, value in values.items()
         if value is not None
     ]
-    if experiment.eps0 is None and experiment.noise is not None:
-        words.append(rf"noise ${power_of_ten(experiment.noise)}\,C$")
-    return words
 
 
 def made(results: str, experiment: Experiment) -> list[str]:
-    """Return in words how many runs there are, and on what."""
+    """Return in words how large the noise is where eps0 does not say it, how many runs there are, and on
+    what."""
+    noise = []
+    if experiment.eps0 is None and experiment.noise is not None:
+        noise.append(rf"noise ${power_of_ten(experiment.noise)}\,C$")
     seeds = "1 seed" if experiment.seeds == 1 else f"{experiment.seeds} seeds"
-    return [seeds, devices(recorded.runs(experiment, results))]
+    return [*noise, seeds, devices(recorded.runs(experiment, results))]
 
 
 def setting(experiment: Experiment) -> list[str]:

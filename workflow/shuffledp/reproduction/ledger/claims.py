@@ -92,11 +92,13 @@ Key = CurveKey | RunKey
 
 
 class Decision(NamedTuple):
-    """What came out: our value in words or digits, the verdict, and the reason for it."""
+    """What came out: our value in words or digits, the verdict, and the reason for it; and the setting, where
+    the curves have more than was looked at."""
 
     ours: str
     verdict: Verdict
     reason: str
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Claim:
         rule: by what it is decided, a key of ``RULES``.
         curves: the curves that decide it, by a name of their own.
         point: where on the curves the claim is, such as rounds=1e5; empty where it is of them all.
-        figure: that shows it, where it is not the figure of the curves.
+        figure: that shows it, where it is not the figure of the curves; or words that say that none does.
         decide: from the tables of those curves to a decision.
     """
 
@@ -170,7 +172,7 @@ def claims() -> list[Claim]:
     return sorted(_CLAIMS, key=place)
 
 
-def _setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) -> str:
+def setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) -> str:
     """Return the setting as the tables' columns have it: one value of a variable, those of several curves, or
     the range that a curve runs through."""
     parts = []
@@ -259,7 +261,7 @@ def evaluate(table_of: Callable[[Key], pd.DataFrame | None]) -> pd.DataFrame:
                 "paper": entry.paper,
                 "figure": entry.figure or _figure_of(entry.curves),
                 "statement": entry.statement,
-                "setting": "-" if missing else _setting_of(tables, entry.point),
+                "setting": "-" if missing else decision.setting or setting_of(tables, entry.point),
                 "stated": entry.stated,
                 "ours": decision.ours,
                 "verdict": decision.verdict,

@@ -65,6 +65,7 @@ def _needed(rows: pd.DataFrame, value: np.ndarray) -> np.ndarray:
     stated="5e7",
     rule="every reading",
     curves={"estimates": CurveKey(_PAPER, "fig5", "n7", "monte-carlo")},
+    figure="fig5 c",
 )
 def _k1(tables: Tables) -> Decision:
     by_sampling = {name: rows for name, rows in tables["estimates"].groupby("sampling")}
@@ -287,6 +288,7 @@ def _k4d(tables: Tables) -> Decision:
         "enumeration": CurveKey(_PAPER, "fig1", "a", "koskela2022-enumeration"),
         "pld": CurveKey(_PAPER, "fig1", "a", "clones-pld"),
     },
+    figure="none: what is left out of the curve of fig1 a is too small to be seen",
 )
 def _k5(tables: Tables) -> Decision:
     row = tables["enumeration"].iloc[0]
@@ -327,6 +329,7 @@ def _k6(tables: Tables) -> Decision:
     stated="cannot",
     rule="example",
     curves={"estimates": CurveKey(_PAPER, "fig5", "n7", "monte-carlo")},
+    figure="fig5 a, b",
 )
 def _k7(tables: Tables) -> Decision:
     rows = tables["estimates"]
