@@ -699,6 +699,10 @@ UNLIMITED = {
     "x_limit",
     "PointSection/epsilon",
     "PointSection/deviation",
+    "StatedNumber/at",
+    "StatedNumber/value",
+    "StatedNumber/times",
+    "StatedAccuracy/rounds",
     "fixed/additionalProperties",
 }
 
@@ -982,6 +986,40 @@ def test_a_stated_point_is_of_a_panel_and_a_curve_of_its_figure(root, tmp_path, 
     overlay.write_text(yaml.safe_dump({"accuracy": {"girgis2021": {"fig3": {"stated": [point]}}}}))
     with pytest.raises(ValueError, match=f"{key} of what the paper states must be one of .* got '{wrong}'"):
         config.load([root / "config/config.yaml", overlay])
+
+
+OVER = {"panel": "a", "curve": "feldman2021-strong", "at": 1e5, "times": 14, "over": "girgis2021-upper"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"panel": "z"}, "panel of what the paper states must be one of the figure's (a, b), got 'z'"),
+        ({"curve": "clones-pld"}, "curve of what the paper states must be drawn in panel 'a' "),
+        ({"curve": "girgis2021-lower"}, "curve of what the paper states must be drawn in panel 'a' "),
+        ({"over": "girgis2021-lower"}, "over of what the paper states must be drawn in panel 'a' "),
+        ({"value": 2}, "what the paper states must be a value, or times and over; give one of both"),
+        ({"over": None}, "what the paper states must be a value, or times and over; give one of both"),
+        ({"times": None, "over": None}, "what the paper states must be a value, or times and over"),
+        ({"times": None, "value": 2}, "what the paper states must be a value, or times and over"),
+        ({"at": 99999}, "at must be a point of panel 'a', such as its last, 100000, got 99999"),
+    ],
+)
+def test_a_stated_number_is_of_a_curve_that_is_drawn(refusal, changes, message):
+    stated = {key: value for key, value in {**OVER, **changes}.items() if value is not None}
+    overlay = yaml.safe_dump({"bounds": {"paper": {"fig1": {"stated": [stated]}}}})
+    assert message in refusal(BASE, overlay)
+    assert "bounds.paper.fig1.stated.0" in refusal(BASE, overlay).replace("[0]", ".0")
+
+
+@pytest.mark.parametrize(("key", "wrong"), [("panel", "z"), ("experiment", "girgis2021-fig3")])
+def test_a_stated_accuracy_is_of_a_line_of_its_figure(refusal_over_shipped, key, wrong):
+    stated = {"panel": "a", "experiment": "liew2022-fig3b", "accuracy": 90, key: wrong}
+    message = refusal_over_shipped(
+        yaml.safe_dump({"progress": {"liew2022": {"fig3b": {"stated": [stated]}}}})
+    )
+    assert f"{key} of what the paper states must be one of " in message
+    assert f"got {wrong!r}" in message
 
 
 # A window of balle2020 in a figure of accuracy

@@ -128,6 +128,8 @@ def test_titles_of_shipped_figures_state_the_settings_of_the_configuration(drawn
         assert axis.get_title().startswith(f"({name}) ") == (len(panels) > 1)
         if "rate" in expected:  # which the paper calls gamma, too
             expected["gamma"] = expected.pop("rate")
+        if "categories" in expected:  # the k of k-ary randomised response
+            expected["k"] = expected.pop("categories")
         assert settings_in(axis.get_title()) == pytest.approx(expected, rel=THREE_DIGITS, abs=0)
 
 
@@ -144,6 +146,37 @@ def test_titles_come_from_the_columns_of_the_table(variable):
     assert settings_in(axis.get_title()) == pytest.approx(expected, rel=THREE_DIGITS, abs=0)
     assert SYMBOLS[variable] in axis.get_xlabel()
     np.testing.assert_array_equal(axis.lines[0].get_xdata(), table[variable])
+
+
+def test_what_the_paper_states_is_marked_in_the_colour_of_its_curve():
+    table = curve()
+    tables = {"one": table, "other": table.assign(epsilon=[0.5, 2.0, 9.0])}
+    saved = {"panel": "a", "curve": "other", "at": 1000, "times": 14, "over": "one"}
+    value = {"panel": "b", "curve": "one", "at": 100, "value": 0.2}
+    figure = draw_bounds(
+        {"a": tables, "b": tables},
+        variables=dict.fromkeys("ab", "rounds"),
+        styles=STYLES,
+        stated=[saved, value],
+    )
+    left, right = panel_axes(figure)
+    for axis, x, y, name in ((left, 1000, 14, "other"), (right, 100, 0.2, "one")):
+        (cross,) = axis.containers
+        marker = cross[0]
+        assert (marker.get_xdata(), marker.get_color()) == ([x], STYLES[name]["color"])
+        np.testing.assert_allclose(list(map(float, marker.get_ydata())), [y])
+    (line,) = [line for line in left.lines if list(line.get_xdata()) == [1000, 1000]]
+    np.testing.assert_allclose(line.get_ydata(), [1, 14])
+    assert [text.get_text() for text in left.texts] == ["14\N{MULTIPLICATION SIGN}"]
+    assert not right.texts
+    (legend,) = figure.legends
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words == [
+        *("the one", "the other"),
+        "stated in the paper, as so many times the curve at the foot of the line",
+    ]
+    (legend,) = draw_bounds({"b": tables}, variables={"b": "rounds"}, styles=STYLES, stated=[value]).legends
+    assert legend.get_texts()[-1].get_text() == "stated in the paper for the curve of that colour"
 
 
 def test_along_epsilon_delta_is_drawn_on_a_linear_axis():

@@ -20,7 +20,7 @@ from shuffledp.records import files, tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.figures.captions import render, render_gallery
 from shuffledp.reproduction.figures.numbers import short
-from shuffledp.reproduction.figures.words import dummies, titled
+from shuffledp.reproduction.figures.words import by_part, dummies, plain, titled
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
@@ -176,6 +176,31 @@ def test_captions_without_choices_claim_none(shipped):
     without = dataclasses.replace(figure, caption=Caption(shows=figure.caption.shows))
     assert "Differences and choices" in figure.text(shipped.results)
     assert "Differences and choices" not in without.text(shipped.results)
+
+
+def test_what_parts_of_a_figure_share_is_said_once():
+    facts = {"a": ["MNIST", "n = 5", "k = 1", "k = 1"], "b": ["MNIST", "n = 5", "k = 2"]}
+    assert by_part(facts) == ["All panels: MNIST, n = 5.", "Panel a: k = 1.", "Panel b: k = 2."]
+    assert by_part({"a": ["some data", "n = 5"]}) == ["Some data, n = 5."]
+    assert by_part({"a": ["n = 5"], "b": ["n = 5"]}) == ["All panels: n = 5."]
+    assert by_part({"a": ["n = 5"], "b": ["n = 6"]}, "All lines", "Line") == [
+        "Line a: n = 5.",
+        "Line b: n = 6.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (r"$\epsilon_0 = 8$, noise for a distance of $C$", "eps0 = 8, noise for a distance of C"),
+        (r"$\gamma = 0.01$", "rate = 0.01"),
+        (r"the pair $(\gamma P, Q)$", "the pair (gamma P, Q)"),
+        (r"$\sigma = 0.65$, noise $\sigma C$", "sigma = 0.65, noise sigma C"),
+        (r"fixed $(\epsilon_0, \delta_0)$", "fixed (eps0, delta0)"),
+    ],
+)
+def test_formulas_are_plain_text_in_captions(text, said):
+    assert plain(text) == said
 
 
 @pytest.mark.parametrize("placeholder", ["{{ pannels }}", "{{ curves[0].nmae }}"])

@@ -169,6 +169,13 @@ def test_what_is_left_out_is_counted_by_curve_and_marked_where_it_is(caplog):
     assert [text.get_text() for text in axis.texts] == ["not drawn: ▲ infinite, ▼ zero"]
 
 
+def test_the_note_has_the_marks_that_are_drawn():
+    """Along the horizontal axis they point to the sides."""
+    left, _ = accuracy([0.0, 0.1, np.inf, np.inf], "log").axes
+    (note,) = left.texts
+    assert note.get_text() == "not drawn: ▶ infinite, ◀ zero\n○ finite up to here"
+
+
 @pytest.mark.parametrize(
     ("values", "ends"),
     [

@@ -45,3 +45,22 @@ def test_panels_have_their_lines_and_titles():
     assert (left.get_title(), right.get_title()) == ("(a) left", "(b) right")
     (single,) = draw_progress({"a": [(LOOK, runs)]}, titles={"a": "left"}).axes
     assert single.get_title() == "left"
+
+
+def test_what_the_paper_states_is_a_cross_or_a_line_across():
+    runs = [run(0.4, 0.6, 0.8)]
+    at, across = {"panel": "b", "accuracy": 90, "color": "#0072b2"}, {"panel": "a", "accuracy": 70}
+    figure = draw_progress(
+        {"a": [(LOOK, runs)], "b": [(OTHER, runs)]},
+        titles={"a": "left", "b": "right"},
+        stated=[{**at, "rounds": 40}, {**across, "color": "#d55e00"}],
+    )
+    left, right = figure.axes
+    (cross,) = right.containers
+    marker = cross[0]
+    assert (marker.get_xdata(), marker.get_ydata(), marker.get_color()) == ([40], [90], "#0072b2")
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["other", "stated in the paper"]
+    line = left.lines[-1]
+    assert (list(line.get_ydata()), line.get_color()) == ([70, 70], "#d55e00")
+    assert "70%, stated in the paper" in line.get_label()
+    assert not left.containers

@@ -116,6 +116,83 @@ def test_links_of_the_page_lead_somewhere(root):
         assert link[1:] in headings if link.startswith("#") else (root / "docs" / link).exists(), link
 
 
+# Claims with a number that a figure can show: where the mark is, and its number.
+MARKS = [
+    ("G1", "fig2", {"panel": "a", "at": 1e5, "times": 14}),
+    ("G2", "fig2", {"panel": "a", "at": 1e5, "times": 2.5}),
+    ("G3", "fig5", {"panel": "a", "at": 1e5, "times": 17}),
+    *(
+        (claim, figure, {"panel": panel, "epsilon": epsilon, "accuracy": accuracy})
+        for figure, panels, numbers in (
+            ("fig3", "ab", [("G6a", 1.4, 80), ("G6b", 1.4, 70.7), ("G7a", 2.91, 90), ("G7b", 4.82, 90)]),
+            ("fig6", "ab", [("G8a", 3, 81.15), ("G8b", 3, 76.46), ("G9a", 5.8, 89.7), ("G9b", 18.3, 89.7)]),
+        )
+        for panel in panels
+        for claim, epsilon, accuracy in numbers
+    ),
+    ("K6", "fig3", {"panel": "a", "at": 1e4, "times": 10}),
+    ("L1a", "fig5", {"panel": "a", "rounds": 6800, "accuracy": 90}),
+    ("L1b", "fig3a", {"panel": "a", "epsilon": 1, "accuracy": 90}),
+    ("L1c", "fig3a", {"panel": "a", "epsilon": 3, "accuracy": 90}),
+    ("L1b", "accounting", {"panel": "c", "at": 6800, "value": 1}),
+    ("L1c", "accounting", {"panel": "c", "at": 6800, "value": 3}),
+    ("L4a", "fig3b", {"panel": "a", "accuracy": 90}),
+]
+# Numbers that no figure has an axis for: of table 1, of points and outcomes, which panels name.
+UNMARKED = {"G10a", "G10b", "K1", "K5"}
+
+
+@pytest.mark.parametrize(("claim", "figure", "mark"), MARKS)
+def test_stated_numbers_are_marked_in_the_figures(shipped, claim, figure, mark):
+    entry = CLAIMS[claim]
+    (found,) = [one for one in shipped.declared if (one.paper, one.name) == (entry.paper, figure)]
+    stated = [one.model_dump(exclude_unset=True) for one in found.settings.stated]
+    assert any(mark.items() <= one.items() for one in stated)
+    numbers = {float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\.?\d*", entry.stated)}
+    # K6 has its number in words, and L1b and L1c are about the accuracy of L1a
+    told = entry.statement + entry.stated + "10" + CLAIMS["L1a"].stated
+    assert all(
+        f"{value:g}" in told or f"{value:,g}" in told or value in numbers or key == "at"
+        for key, value in mark.items()
+        if key != "panel"
+    )
+
+
+def test_every_stated_number_is_marked_or_said_to_have_no_axis():
+    told = {id for id, entry in CLAIMS.items() if re.search(r"\d", entry.stated)}
+    assert told - {id for id, *_ in MARKS} == UNMARKED | {"G11"}, "G11 has those of G7a"
+
+
+def test_rows_link_figures_that_show_them(root):
+    """B4 and K5 are in no figure, and say so; of L6 both values are drawn."""
+    rows = tables.read_table(root / "results/claims.csv").set_index("id")
+    figures = {id: entry.figure or claims_module._figure_of(entry.curves) for id, entry in CLAIMS.items()}
+    assert set(rows.index) == set(figures)
+    assert [id for id, shown in figures.items() if shown.startswith("none: ")] == ["K5", "B4"]
+    assert (figures["K1"], figures["K7"]) == ("fig5 c", "fig5 a, b")
+
+
+@pytest.mark.parametrize("claim", [id for id in CLAIMS if CLAIMS[id].paper != "beyond"])
+def test_curves_of_a_row_are_drawn_in_the_figure_that_it_links(shipped, claim):
+    """Or in what it says instead; curves that a figure does not draw are named beside it alone."""
+    entry = CLAIMS[claim]
+    undrawn = {
+        (one.paper, one.figure, one.panel, one.accountant) for one in shipped.curves if not one.plotted
+    }
+    hidden = {key[-1] for key in entry.curves.values() if tuple(key) in undrawn}
+    # named in the caption or the row as another form of what is drawn
+    assert hidden <= {"girgis2021ccs-wang2019", "koskela2022-enumeration"}
+
+
+def test_a_row_tells_the_setting_that_it_looks_at(curve):
+    b1, b4 = (
+        CLAIMS[id].decide({name: curve(key) for name, key in CLAIMS[id].curves.items()}).setting
+        for id in ("B1", "B4")
+    )
+    assert b1 == "m=10000, p0=0.1 or 1, eps0=0.02 to 0.9738, T=1, delta=1e-6"
+    assert b4.startswith("n=1e5, m=10000, p0=m/n, 10 windows, eps0=0.02 to 2.81")
+
+
 def test_readme_counts_the_verdicts(root):
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
     assert page.summary(tables.read_table(root / "results/claims.csv")) in readme

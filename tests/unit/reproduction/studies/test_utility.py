@@ -116,5 +116,5 @@ def test_what_the_paper_states_is_marked_with_its_deviation():
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
         *(look["label"] for look in LOOKS.values()),
-        "stated in the paper",
+        "stated in the paper for the curve of that colour, with its standard deviation",
     ]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class StatedSection(Section):
+class StatedNumber(Section):
     """A number that the paper states, a value of a curve or how many times another curve it is."""
 
     panel: str
@@ -74,7 +74,7 @@ class BoundsSection(Section):
     """Words beside the strips under the panels."""
     common_y: bool = False
     """Whether all panels have one range of the y axis."""
-    stated: list[StatedSection] = Field(default=[])
+    stated: list[StatedNumber] = Field(default=[])
     """Numbers that the paper states, drawn as crosses."""
     delta: Target = LEFT_OUT
     """Target delta; a figure's delta holds for the panels that name none."""
@@ -187,7 +187,7 @@ Curves, computed on the CPU in double precision without randomness:
         }
 
 
-def _check_stated(one: StatedSection, curves: Sequence[Curve], context: Context, at: Sequence[str]) -> None:
+def _check_stated(one: StatedNumber, curves: Sequence[Curve], context: Context, at: Sequence[str]) -> None:
     """Refuse a stated number of a curve or point that the panel does not have.
 
     Raises:

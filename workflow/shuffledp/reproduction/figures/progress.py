@@ -57,7 +57,7 @@ class PanelSection(Section):
     """Its lines: objects with experiment, label, color and line (as under styles)."""
 
 
-class StatedSection(Section):
+class StatedAccuracy(Section):
     """An accuracy that the paper states."""
 
     panel: str
@@ -76,7 +76,7 @@ class ProgressSection(Section):
 
     panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
     """Panels, left to right."""
-    stated: list[StatedSection] = Field(default=[])
+    stated: list[StatedAccuracy] = Field(default=[])
     """Accuracies that the paper states."""
 
 
