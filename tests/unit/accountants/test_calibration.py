@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import math
+import re
 
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants import calibration, registry
+from shuffledp.accountants import calibration, registry, systems
 from shuffledp.variables import VARIABLES
 
 UPPER, LOWER = accountants.names("upper"), accountants.names("lower")
@@ -272,24 +274,26 @@ def test_estimates_keep_no_budget(made_up):
 
 def test_not_even_one_round():
     with pytest.raises(
-        ValueError, match=r"one round at n=1, k=1, eps0=3 already costs 3\.000001 by girgis2021-upper; raise"
+        ValueError,
+        match=r"for rounds from 1 to 1e\+15 epsilon goes from 3\.000001 to 3\.000001e\+15 by girgis2021",
     ):
         calibration.most_rounds("girgis2021-upper", target_eps=1, delta=1e-6, n=1, k=1, eps0=3)
 
 
-def test_not_even_the_smallest_eps0(made_up, monkeypatch):
-    # pure DP always fits in the end, so the search is stopped before
+def test_not_even_the_smallest_eps0(made_up):
     made_up(lambda eps0, rounds, delta: math.inf)
-    monkeypatch.setattr(calibration, "_SMALLEST_EPS0_EXPONENT", -3)
-    with pytest.raises(ValueError, match=r"even eps0=0\.001 exceeds it; raise target_eps"):
-        calibration.largest_eps0("made-up", target_eps=1e-9, rounds=10, delta=1e-6, **WHOLE)
+    # pure DP, which caps epsilon
+    with pytest.raises(
+        ValueError, match=r"for eps0 from 1e-30 to 100000 epsilon goes from 1\.00000.e-29 to "
+    ):
+        calibration.largest_eps0("made-up", target_eps=1e-30, rounds=10, delta=1e-6, **WHOLE)
 
 
 def test_no_largest(made_up):
     made_up(lambda eps0, rounds, delta: 0.0)
-    with pytest.raises(ValueError, match=r"met by every eps0 up to 100000, so there is no largest; lower"):
+    with pytest.raises(ValueError, match=r"met by every value of eps0 up to 100000, so there is no largest;"):
         calibration.largest_eps0("made-up", rounds=10, **CALIBRATE)
-    with pytest.raises(ValueError, match=r"met by every number of rounds up to 1e\+15, .*; lower"):
+    with pytest.raises(ValueError, match=r"met by every value of rounds up to 1e\+15, .*; lower"):
         calibration.most_rounds("made-up", eps0=0, **CALIBRATE)
 
 
@@ -429,43 +433,66 @@ def test_total_variation_sets_a_least_eps0(known):
     given = {**TV, **known, "rounds": 2, "delta": 1e-3}
     assert accountants.epsilon(name, **given, eps0=found) <= 0.2
     assert accountants.epsilon(name, **given, eps0=found + 1e-6) > 0.2
-    with pytest.raises(ValueError, match=r"is too small: no randomiser with .*tv=0\.3") as told:
+    with pytest.raises(ValueError, match=r"is too small: .*, since no randomiser with .*tv=0\.3") as told:
         calibration.largest_eps0(name, **given, target_eps=1e-9)
-    assert f"{least:.7g}" in str(told.value)
-    assert "eps0=0.1" not in str(told.value)
+    first = float(re.search(r"for eps0 from (\S+) to", str(told.value))[1])
+    assert least < first <= least * (1 + 1e-6)
+    assert accountants.epsilon(name, **given, eps0=first) > 1e-9
 
 
 # --- any variable
 
-SUBSAMPLED_SHUFFLE = {"n": 10_000, "k": 100, "eps0": 1.0, "rounds": 200, "delta": 1e-6}
-CHECK_IN = {"n": 60, "rate": 0.5, "eps0": 1.0, "rounds": 20, "delta": 1e-6}
-NOISE = {"n": 50, "sigma": 20.0, "rounds": 20, "delta": 1e-6}
+SMALL = {
+    **{"n": 12, "k": 5, "eps0": 1.0, "rate": 0.3, "sigma": 3.0, "slots": 6, "participation": 0.5},
+    **{"delta0": 1e-9, "share": 0.4, "tv": 0.2, "categories": 3, "gamma": 0.5, "rounds": 3, "delta": 1e-3},
+}
+
+
+def question(system):
+    """A small setting of a system, and the variables that may be asked for there."""
+    setting = {name: SMALL[name] for name in (*system.variables, "rounds", "delta")}
+    return setting, [name for name in setting if VARIABLES[name].rises is not None]
 
 
 @pytest.mark.parametrize(
-    ("name", "setting", "unknown", "target"),
+    ("system", "unknown"),
     [
-        *(
-            ("clones-joint-pld", SUBSAMPLED_SHUFFLE, unknown, 0.4)
-            for unknown in ("n", "eps0", "rounds", "delta")
-        ),
-        ("girgis2021-upper", SUBSAMPLED_SHUFFLE, "k", 3.0),
-        ("liew2022-upper", CHECK_IN, "rate", 2.0),
-        ("gaussian-unshuffled", NOISE, "sigma", 0.7),
+        pytest.param(
+            *(system, unknown),
+            id=f"{system.protocol}-{system.mechanism}-{unknown}",
+            # of the systems that take seconds, one is in the ordinary suite
+            marks=[pytest.mark.slow]
+            if system.mechanism == "approximate-ldp" and system.protocol != "fixed-window"
+            else [],
+        )
+        for system in systems.systems()
+        for unknown in question(system)[1]
     ],
 )
-def test_any_variable_is_found_and_its_neighbour_is_too_much(name, setting, unknown, target):
+def test_any_variable_of_any_system_is_found_and_its_neighbour_is_too_much(system, unknown):
+    name = system.default
+    setting, _ = question(system)
+    # the variable as it is costs somewhat more or less
+    target = accountants.epsilon(name, **setting) * (0.9 if VARIABLES[unknown].rises else 1.05)
     given = {key: value for key, value in setting.items() if key != unknown}
     found = calibration.solve(name, unknown=unknown, target_eps=target, **given)
     assert accountants.epsilon(name, **given, **{unknown: found}) <= target
+    rises = VARIABLES[unknown].rises
+    if (name, unknown) == ("gaussian-unshuffled", "n"):
+        assert found == 1  # it does not depend on the others
+        return
     if VARIABLES[unknown].whole:
         assert isinstance(found, int)
-        step = 1
+        beyond = found + (1 if rises else -1)
     else:
-        step = 10.0 ** (math.floor(math.log10(found)) - 6)
-        assert found == float(f"{found:.6e}")
-    beyond = found + step if VARIABLES[unknown].rises else found - step
+        assert has_seven_digits(found)
+        beyond = next_number(found, up=rises)
     assert accountants.epsilon(name, **given, **{unknown: beyond}) > target
+
+
+def test_the_variables_that_are_asked_for():
+    asked = {unknown for system in systems.systems() for unknown in question(system)[1]}
+    assert asked == {"eps0", "rounds", "k", "n", "rate", "sigma", "delta"}
 
 
 def test_ends_of_a_range_are_answers():
@@ -477,10 +504,24 @@ def test_ends_of_a_range_are_answers():
         calibration.solve("girgis2021-upper", unknown="n", target_eps=1e4, k=50, eps0=1, rounds=1, delta=0)
         == 50
     )
-    assert (
-        calibration.solve("liew2022-upper", unknown="rate", target_eps=1e4, n=50, eps0=1, rounds=1, delta=0)
-        == 0.9999999
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown", "setting", "end"),
+    [
+        ("liew2022-upper", "rate", {"n": 50, "eps0": 1}, "up to 0.9999999, so there is no largest"),
+        ("clones-joint-pld", "eps0", {"n": 50, "k": 5}, "up to 100000, so there is no largest"),
+        ("gaussian-unshuffled", "sigma", {"n": 50}, "down to 1e-100, so there is no least"),
+    ],
+)
+def test_what_any_value_keeps_has_no_largest_and_no_least(made_up, name, unknown, setting, end):
+    made_up(gaussian)
+    entry = dataclasses.replace(
+        accountants.get(name), name="kept", compute=lambda rounds, **others: {"epsilon": 0.0 * rounds}
     )
+    registry._REGISTRY["kept"] = entry
+    with pytest.raises(ValueError, match=f"is met by every value of {unknown} {end}; lower target_eps or"):
+        calibration.solve("kept", unknown=unknown, target_eps=1, rounds=1, delta=1e-6, **setting)
 
 
 @pytest.mark.parametrize(
@@ -504,7 +545,7 @@ def test_ends_of_a_range_are_answers():
         (
             "gaussian-unshuffled",
             {"unknown": "delta", "target_eps": 1e-3, "n": 5, "sigma": 1e-3, "rounds": 1},
-            "no delta below 1 keeps it",
+            "no delta below 1 keeps it by gaussian-unshuffled, whose epsilon at delta=0.9999999 is 4",
         ),
     ],
 )

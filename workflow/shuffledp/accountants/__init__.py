@@ -8,7 +8,7 @@ asks them: for a bracket, backwards, along a variable, for a plan.
 """
 
 from shuffledp.accountants import approximate, blankets, named, plans, systems
-from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds
+from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds, solve
 from shuffledp.accountants.check_in import distributed, shuffled, shuffled_gaussian, windows
 from shuffledp.accountants.named import bracket, epsilon
 from shuffledp.accountants.plans import Phase, Plan, PlanError, Spent
@@ -69,6 +69,7 @@ __all__ = [
     "register",
     "shuffled",
     "shuffled_gaussian",
+    "solve",
     "systems",
     "unshuffled",
     "windows",

@@ -29,11 +29,8 @@ from shuffledp.accountants.registry import Accountant
 from shuffledp.profiles import named_randomizers, worst_kinds
 from shuffledp.variables import VARIABLES
 
-_LARGEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].most))
-_SMALLEST_EPS0_EXPONENT = round(math.log10(VARIABLES["eps0"].least))
 # Who takes part where this is looked for.
 _PROTOCOLS = {"k": "subsampled-shuffle", "rate": "shuffled-check-in"}
-_LARGEST_ROUNDS_EXPONENT = round(math.log10(VARIABLES["rounds"].most))
 
 
 def of_randomizer(
@@ -155,27 +152,30 @@ def solve(
             the largest value is found; or falls (n, sigma, delta), of which the least is.
         target_eps: the budget, > 0.
         randomizer: as for ``delta_at``.
-        setting: the other variables of the accountant's system, and of rounds and delta those that are known.
+        setting: the other variables of the accountant's system, and of rounds (>= 1) and delta those that are
+            known.
 
     Returns:
         A whole number, or one of ``DIGITS`` significant digits: the accountant's epsilon there does not
-        exceed ``target_eps``, and at the next such number towards a larger epsilon it does, unless the
-        variable's range ends there.
+        exceed ``target_eps``, and at the next such number towards a larger epsilon it does, unless that is
+        none that the variable may take: a k above n, an n below 1 or below k, a delta below 0.
 
     Raises:
-        ValueError: as for ``largest_eps0``; or no value stays within the budget: the message has the range of
-            epsilon that there is.
+        ValueError: the accountant is unknown or no upper bound; an argument is out of range, or is none of
+            the system; no value stays within the budget, and the message has the range of epsilon that there
+            is; or every value does, of a variable that has no largest or no least one.
     """
-    if unknown in ("eps0", "rounds", "delta"):
-        return _solve_question(accountant, randomizer, unknown, target_eps, setting)
     target = _target(target_eps)
     entry, setting = _upper(accountant, randomizer, setting, unknown)
-    asked = [name for name in entry.system.variables if VARIABLES[name].rises is not None]
+    asked = [
+        name for name in (*entry.system.variables, "rounds", "delta") if VARIABLES[name].rises is not None
+    ]
     if unknown not in asked:
-        raise ValueError(
-            f"unknown must be one of {', '.join([*asked, 'rounds', 'delta'])} for {entry.system}, got "
-            f"{unknown!r}"
-        )
+        raise ValueError(f"unknown must be one of {', '.join(asked)} for {entry.system}, got {unknown!r}")
+    if unknown != "rounds":
+        setting["rounds"] = checks.count("rounds", setting.get("rounds"))
+    if unknown == "delta":
+        return _least_delta(entry, target, setting)
     domain = _domain(unknown, setting)
 
     @functools.cache
@@ -186,34 +186,35 @@ def solve(
         return height_above(epsilon(place), target)
 
     rises = VARIABLES[unknown].rises
+    dearest = domain.most if rises else domain.least
     found = _nearest(height, domain.start, *(domain.walks() if rises else domain.walks()[::-1]))
-    if found is not None:
-        return domain.value(found)
-    ends = (domain.least, domain.most)
-    costs = sorted(map(epsilon, ends))
-    raise ValueError(
-        f"target_eps={target:g} is too small: for {unknown} from {domain.value(ends[0]):.7g} to "
-        f"{domain.value(ends[1]):.7g} epsilon goes from {rounding.shown(costs[0], 'lower')} to "
-        f"{rounding.shown(costs[1], 'upper')} by {entry.name}; raise target_eps or change another variable"
-    )
-
-
-def _solve_question(
-    accountant: str | None, randomizer: str | None, unknown: str, target_eps: float, setting: dict[str, Any]
-) -> float:
-    by_name: dict[str, Any] = {"accountant": accountant, "randomizer": randomizer}
-    if unknown == "eps0":
-        return largest_eps0(**by_name, target_eps=target_eps, **setting)
-    if unknown == "rounds":
-        return most_rounds(**by_name, target_eps=target_eps, **setting)
-    target = _target(target_eps)
-    entry, _ = _upper(accountant, randomizer, setting)
-    found = delta_at(**by_name, eps=target, **setting)
-    if found == 1:
+    if found is None:
+        costs = sorted(map(epsilon, (domain.least, domain.most)))
         raise ValueError(
-            f"target_eps={target:g} is too small: no delta below 1 keeps it by {entry.name}; raise target_eps"
+            f"target_eps={target:g} is too small: for {unknown} from {domain.value(domain.least):.7g} to "
+            f"{domain.value(domain.most):.7g} epsilon goes from {rounding.shown(costs[0], 'upper')} to "
+            f"{rounding.shown(costs[1], 'upper')} by {entry.name}{domain.reason}; raise target_eps or change "
+            "another variable"
         )
-    return found
+    if found == dearest and domain.open:
+        raise ValueError(
+            f"target_eps={target:g} is met by every value of {unknown} {'up' if rises else 'down'} to "
+            f"{domain.value(dearest):.7g}, so there is no {'largest' if rises else 'least'}; "
+            "lower target_eps or change another variable"
+        )
+    return domain.value(found)
+
+
+def _least_delta(entry: Accountant, target: float, setting: dict[str, Any]) -> float:
+    found = delta_of(entry, eps=target, **setting)
+    if found < 1:
+        return found
+    most = decimal(10 * UNIT - 1, -DIGITS)
+    costs = rounding.shown(float(entry.epsilon(**setting, delta=most)), "upper")
+    raise ValueError(
+        f"target_eps={target:g} is too small: no delta below 1 keeps it by {entry.name}, whose epsilon at "
+        f"delta={most:.7g} is {costs}; raise target_eps or change another variable"
+    )
 
 
 class _Domain(NamedTuple):
@@ -224,12 +225,16 @@ class _Domain(NamedTuple):
         most: last place.
         start: where a search begins.
         whole: whether places are the values.
+        open: whether larger epsilons are beyond the last place that is looked at.
+        reason: why the values begin where they do, for messages; "" where their range says it.
     """
 
     least: int
     most: int
     start: int
     whole: bool
+    open: bool
+    reason: str = ""
 
     def value(self, place: int) -> float:
         """Return the value at a place."""
@@ -256,16 +261,31 @@ def _domain(name: str, setting: Mapping[str, Any]) -> _Domain:
     """Return the values that a variable may take beside the others."""
     variable = VARIABLES[name]
     if variable.whole:
-        least, most = int(variable.range.least), int(variable.most)
+        least, most = max(int(variable.range.least), 1), int(variable.most)
         if name == "n" and "k" in setting:
             least = checks.count("k", setting["k"])
         if name == "k" and "n" in setting:
             most = checks.count("n", setting["n"])
-        return _Domain(least, most, least, whole=True)
-    smallest = max(variable.limit.least if variable.limit else 0.0, decimal(1, SMALLEST_EXPONENT))
-    ends = [round(math.log10(end)) * 9 * UNIT for end in (smallest, variable.most)]
-    # ends of a range that are left out
-    return _Domain(ends[0], ends[1] - variable.range.without_most, min(0, ends[1] - 9 * UNIT), whole=False)
+        return _Domain(least, most, least, whole=True, open=name == "rounds")
+    smallest = max(variable.least, decimal(1, SMALLEST_EXPONENT))
+    first, last = (round(math.log10(end)) * 9 * UNIT for end in (smallest, variable.most))
+    last -= variable.range.without_most
+    reason = ""
+    if name == "eps0" and (tv := setting.get("tv")):
+        # of a smaller eps0 no randomiser has this total variation
+        share = worst_kinds.checked_share(setting.get("share", 0.5))
+        tv = checks.probability("tv", tv)
+        bottom = math.log1p(tv / (1 - tv) / share)
+        told = " and ".join(f"{key}={setting[key]:g}" for key in ("share", "tv") if key in setting)
+        first, reason = _place_above(bottom), f", since no randomiser with {told} has a smaller eps0"
+    return _Domain(first, last, max(first, min(0, last - 9 * UNIT)), whole=False, open=True, reason=reason)
+
+
+def _place_above(value: float) -> int:
+    """Return the place of the first decimal above a number."""
+    mantissa, exponent = f"{value:.{DIGITS - 1}e}".split("e")
+    place = int(exponent) * 9 * UNIT + int(mantissa.replace(".", "")) - UNIT
+    return place + (float(f"{mantissa}e{exponent}") <= value)
 
 
 def _nearest(height: Height, start: int, dearer: Iterator[int], cheaper: Iterator[int]) -> int | None:
@@ -293,7 +313,7 @@ def largest_eps0(
     randomizer: str | None = None,
     **setting: Any,
 ) -> float:
-    """Return the largest local privacy parameter whose epsilon stays within a budget.
+    """Return the largest local privacy parameter whose epsilon stays within a budget: ``solve`` for eps0.
 
     Args:
         accountant: the registered name of an upper bound.
@@ -308,52 +328,11 @@ def largest_eps0(
         does not exceed ``target_eps``, and at the next number of as many digits it does.
 
     Raises:
-        ValueError: the accountant is unknown or no upper bound, an argument is out of range, or no eps0
-            (or every eps0) stays within the budget.
+        ValueError: as for ``solve``.
     """
-    target = _target(target_eps)
-    entry, setting = _upper(accountant, randomizer, setting)
-    if "eps0" not in entry.system.variables:
-        raise ValueError(
-            f"accountant must be for a system set by eps0 to find the largest, got {entry.name!r} for "
-            f"{entry.system}, set by {', '.join(entry.system.variables)}; find rounds instead"
-        )
-    setting |= {"rounds": checks.count("rounds", rounds), "delta": delta}
-    # of a smaller eps0 no randomiser has this total variation
-    numbers = {name: setting[name] for name in ("share", "tv") if name in setting}
-    tv = checks.probability("tv", numbers["tv"]) if "tv" in numbers else 0.0
-    share = worst_kinds.checked_share(numbers.get("share", 0.5))
-    least = math.log1p(tv / (1 - tv) / share)
-
-    @functools.cache
-    def height(eps0: float) -> float:
-        return height_above(float(entry.epsilon(**setting, eps0=eps0)), target) if eps0 > least else -1.0
-
-    exponent = 0
-    while height(decimal(1, exponent)) > 0:
-        if exponent == _SMALLEST_EPS0_EXPONENT:
-            raise ValueError(
-                f"target_eps={target:g} is too small: even eps0={decimal(1, exponent):g} exceeds it; "
-                "raise target_eps or take fewer rounds"
-            )
-        exponent -= 1
-    while height(decimal(1, exponent + 1)) <= 0:
-        exponent += 1
-        if exponent == _LARGEST_EPS0_EXPONENT:
-            raise ValueError(
-                f"target_eps={target:g} is met by every eps0 up to {decimal(1, exponent):g}, so there is no "
-                "largest; lower target_eps or delta"
-            )
-    unit = exponent + 1 - DIGITS
-    mantissa, _ = neighbours(lambda mantissa: height(decimal(mantissa, unit)), UNIT, 10 * UNIT)
-    found = decimal(mantissa, unit)
-    if found <= least:
-        told = " and ".join(f"{name}={value:g}" for name, value in numbers.items())
-        raise ValueError(
-            f"target_eps={target:g} is too small: no randomiser with {told} has eps0 below {least:.7g}, "
-            "from which on epsilon exceeds it; raise target_eps, lower tv or take fewer rounds"
-        )
-    return found
+    by_name: dict[str, Any] = {"accountant": accountant, "randomizer": randomizer}
+    asked = {"target_eps": target_eps, "rounds": rounds, "delta": delta}
+    return solve(**by_name, unknown="eps0", **asked, **setting)
 
 
 def most_rounds(
@@ -364,7 +343,7 @@ def most_rounds(
     randomizer: str | None = None,
     **setting: Any,
 ) -> int:
-    """Return the largest number of rounds whose epsilon stays within a budget.
+    """Return the largest number of rounds whose epsilon stays within a budget: ``solve`` for rounds.
 
     Args:
         accountant: the registered name of an upper bound.
@@ -378,32 +357,7 @@ def most_rounds(
         after T + 1 it does.
 
     Raises:
-        ValueError: the accountant is unknown or no upper bound, an argument is out of range, or not even
-            one round (or every number of rounds) stays within the budget.
+        ValueError: as for ``solve``.
     """
-    target = _target(target_eps)
-    entry, setting = _upper(accountant, randomizer, setting)
-
-    @functools.cache
-    def epsilon(rounds: int) -> float:
-        return float(entry.epsilon(**setting, rounds=rounds, delta=delta))
-
-    def height(rounds: int) -> float:
-        return height_above(epsilon(rounds), target)
-
-    if height(1) > 0:
-        at = ", ".join(f"{name}={value:g}" for name, value in setting.items())
-        raise ValueError(
-            f"target_eps={target:g} is too small: one round at {at} already costs "
-            f"{rounding.shown(epsilon(1), 'upper')} by "
-            f"{entry.name}; raise target_eps or randomise more"
-        )
-    exponent = 0
-    while height(10 ** (exponent + 1)) <= 0:
-        exponent += 1
-        if exponent == _LARGEST_ROUNDS_EXPONENT:
-            raise ValueError(
-                f"target_eps={target:g} is met by every number of rounds up to {10.0**exponent:g}, so there "
-                "is no largest; lower target_eps or raise eps0"
-            )
-    return neighbours(height, 10**exponent, 10 ** (exponent + 1))[0]
+    by_name: dict[str, Any] = {"accountant": accountant, "randomizer": randomizer}
+    return int(solve(**by_name, unknown="rounds", target_eps=target_eps, delta=delta, **setting))
