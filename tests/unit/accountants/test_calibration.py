@@ -443,7 +443,16 @@ def test_total_variation_sets_a_least_eps0(known):
 # --- any variable
 
 SMALL = {
-    **{"n": 12, "k": 5, "eps0": 1.0, "rate": 0.3, "sigma": 3.0, "slots": 6, "participation": 0.5},
+    **{
+        "n": 12,
+        "k": 5,
+        "arriving": 3,
+        "eps0": 1.0,
+        "rate": 0.3,
+        "sigma": 3.0,
+        "slots": 6,
+        "participation": 0.5,
+    },
     **{"delta0": 1e-9, "share": 0.4, "tv": 0.2, "categories": 3, "gamma": 0.5, "rounds": 3, "delta": 1e-3},
 }
 
@@ -492,7 +501,7 @@ def test_any_variable_of_any_system_is_found_and_its_neighbour_is_too_much(syste
 
 def test_the_variables_that_are_asked_for():
     asked = {unknown for system in systems.systems() for unknown in question(system)[1]}
-    assert asked == {"eps0", "rounds", "k", "n", "rate", "sigma", "delta"}
+    assert asked == {"eps0", "rounds", "k", "n", "arriving", "rate", "sigma", "delta"}
 
 
 def test_ends_of_a_range_are_answers():

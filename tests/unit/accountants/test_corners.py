@@ -18,6 +18,7 @@ from shuffledp.accountants import systems
 CORNERS = {
     "n": [1, 2, 3, 10, 12076, 10**6, 10**9, 10**12, 10**15],
     "k": [1, 2, 0.001, 0.5, 1.0],  # numbers, or shares of n
+    "arriving": [1, 2, 0.5, 1.0],  # numbers, or shares of k
     "slots": [1, 2, 1000, 10**5, 10**9, 10**15],
     "eps0": [1e-6, 1e-3, 0.0147, 0.3, 1.0, 3.0, 8.0, 20.0, 100.0, 300.0],
     "categories": [2, 3, 100, 10**6],
@@ -45,9 +46,10 @@ def corner(seed: int) -> tuple[str, dict[str, float]]:
     name = NAMES[seed * 37 % len(NAMES)] if math.gcd(37, len(NAMES)) == 1 else chance.choice(NAMES)
     variables = [*accountants.get(name).system.variables, "rounds", "delta"]
     setting = {variable: chance.choice(CORNERS[variable]) for variable in variables}
-    if "k" in setting:
-        k, n = setting["k"], setting["n"]
-        setting["k"] = min(k if isinstance(k, int) else max(int(k * n), 1), n)
+    for name_of, whole in (("k", "n"), ("arriving", "k")):
+        if name_of in setting:
+            part, most = setting[name_of], setting[whole]
+            setting[name_of] = min(part if isinstance(part, int) else max(int(part * most), 1), most)
     return name, setting
 
 

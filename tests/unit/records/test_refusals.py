@@ -42,7 +42,17 @@ def test_without_a_shuffler_at_any_eps0(eps0):
 
 
 PURE = {"eps0": 0.01, "rounds": 3, "delta": 1e-8}
-FEW = {"n": 1, "k": 1, "slots": 1, "participation": 1.0, "rate": 0.5, "delta0": 0.0, "share": 0.3, "tv": 1e-3}
+FEW = {
+    "n": 1,
+    "k": 1,
+    "arriving": 1,
+    "slots": 1,
+    "participation": 1.0,
+    "rate": 0.5,
+    "delta0": 0.0,
+    "share": 0.3,
+    "tv": 1e-3,
+}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from shuffledp.accountants.registry import (
     names,
     register,
 )
-from shuffledp.accountants.shuffle import gaussian, krr, ldp
+from shuffledp.accountants.shuffle import dropouts, gaussian, krr, ldp
 from shuffledp.accountants.subsampled_shuffle import (
     clones,
     feldman2021,
@@ -50,6 +50,7 @@ __all__ = [
     "clones",
     "delta_at",
     "distributed",
+    "dropouts",
     "epsilon",
     "feldman2021",
     "feldman2021_numerical",

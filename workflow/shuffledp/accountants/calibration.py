@@ -9,6 +9,7 @@ even where an accountant is not quite monotone in its last digits.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -158,7 +159,7 @@ def solve(
     Returns:
         A whole number, or one of ``DIGITS`` significant digits: the accountant's epsilon there does not
         exceed ``target_eps``, and at the next such number towards a larger epsilon it does, unless that is
-        none that the variable may take: a k above n, an n below 1 or below k, a delta below 0.
+        none that the variable may take: a k above n, an n below k, no clients or reports, a delta below 0.
 
     Raises:
         ValueError: the accountant is unknown or no upper bound; an argument is out of range, or is none of
@@ -262,10 +263,11 @@ def _domain(name: str, setting: Mapping[str, Any]) -> _Domain:
     variable = VARIABLES[name]
     if variable.whole:
         least, most = max(int(variable.range.least), 1), int(variable.most)
-        if name == "n" and "k" in setting:
-            least = checks.count("k", setting["k"])
-        if name == "k" and "n" in setting:
-            most = checks.count("n", setting["n"])
+        for fewer, more in itertools.pairwise(("arriving", "k", "n")):
+            if name == more and fewer in setting:
+                least = checks.count(fewer, setting[fewer])
+            if name == fewer and more in setting:
+                most = checks.count(more, setting[more])
         return _Domain(least, most, least, whole=True, open=name == "rounds")
     smallest = max(variable.least, decimal(1, SMALLEST_EXPONENT))
     first, last = (round(math.log10(end)) * 9 * UNIT for end in (smallest, variable.most))

@@ -19,9 +19,10 @@ _ORDER = ("upper", "estimate", "lower")
 _UNUSUAL_ROUNDS = (
     "A client that sends two reports in a round: enter twice its EPS0 and one round, and count clients, not "
     "reports, in N and K.\n\n"
-    "Fewer than K reports arrive: throw them away unread, and draw the round anew; or, where neither the "
-    "records nor who a client is decide whether it drops out, enter the fewest that arrived in any round for "
-    "K, and N times that over K, rounded down, for N, which leaves the rate K/N as it is."
+    "Fewer than K reports arrive: throw them away unread, and draw the round anew. Or, where neither the "
+    "records nor who a client is decide whether it drops out, use them, and leave K as it is. Where who a "
+    "client is may decide it, but no record, say with --arriving how many arrive at least, and throw rounds "
+    "with fewer away unread. Where records decide it, nothing here holds."
 )
 _OTHER_PROTOCOLS = (
     " of rounds of all clients; to find --per-round, say --protocol subsampled-shuffle, and to find --rate, "
@@ -426,6 +427,8 @@ def _system(chosen: Mapping[str, str | None], given: Mapping[str, float]) -> Sys
     from shuffledp.accountants import systems
 
     protocol, mechanism, accountant = (chosen[option] for option in options.OF_SYSTEM)
+    if "arriving" in given and protocol is None and accountant is None:
+        protocol = accountants.dropouts.PROTOCOL
     if protocol is not None and mechanism is None and accountant is None:
         having = systems.mechanisms(protocol)
         mechanism = having[0] if len(having) == 1 else None

@@ -222,8 +222,8 @@ _randomizer = click.option(
 _protocol = click.option(
     "--protocol",
     metavar="NAME",
-    help="Who takes part: subsampled-shuffle (default), shuffle, shuffled-check-in, distributed-check-in, "
-    "fixed-window, sliding-window, averaged-window.",
+    help="Who takes part: subsampled-shuffle (default), shuffle, shuffle-with-dropouts (the default with "
+    "--arriving), shuffled-check-in, distributed-check-in, fixed-window, sliding-window, averaged-window.",
 )
 _mechanism = click.option(
     "--mechanism",

@@ -40,7 +40,7 @@ def composed(counts: Mapping[Any, int], delta: float, side: Side) -> float:
         return 0.0
     if len(moving) == 1:
         ((part, count),) = moving.items()
-        if isinstance(part, Rounds) and part.chance == 1:
+        if isinstance(part, Rounds):
             return part.alone(count, delta, side)
     if delta < numerics.SMALLEST_DELTA:
         if side == "upper":

@@ -11,6 +11,7 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.accountants import blankets, via_pld
 from shuffledp.accountants.registry import Accountant
+from shuffledp.accountants.shuffle import dropouts
 from shuffledp.accountants.subsampled_shuffle import clones, randomized_response
 from shuffledp.checkin import liew2022
 from shuffledp.checkin.distributed import check_in_losses
@@ -46,6 +47,7 @@ _PAIRS: Mapping[str, _Of] = {
     "clones-joint-pld": _kinds,
     "clones-pld": lambda setting, nats: [clones.outcomes(**setting, nats=nats)],
     "shuffle-clones": _kinds,
+    "dropouts-clones": lambda setting, nats: dropouts.upper_pairs(**setting, nats=nats),
     "check-in-joint-pld": _kinds,
     "check-in-pld": lambda setting, nats: [liew2022.check_in_outcomes(**setting)],
     **{name: _kinds for known in blankets.NAMES.values() for name in known.values()},
@@ -61,6 +63,8 @@ _PAIRS: Mapping[str, _Of] = {
     "rr2-lower": _two_symbols,
     "shuffle-krr3-lower": _three_symbols,
     "shuffle-rr2-lower": _two_symbols,
+    "dropouts-krr3-lower": lambda setting, nats: dropouts.three_symbols_pairs(**setting),
+    "dropouts-rr2-lower": lambda setting, nats: dropouts.two_symbols_pairs(**setting),
     "check-in-krr3-lower": lambda setting, nats: [liew2022.check_in_lower_outcomes(**setting)],
     "check-in-rr2-lower": lambda setting, nats: liew2022.check_in_two_symbols_outcomes(**setting),
     "distributed-check-in-lower": lambda setting, nats: check_in_losses(**setting, bound="lower", nats=nats),
@@ -105,12 +109,3 @@ def released(eps: float, delta: float, *, bound: str) -> Outcomes:
     if eps == 0:
         return Outcomes(mass.sum(keepdims=True), np.zeros(1), delta)
     return Outcomes(mass, np.array([eps, -eps]), delta if bound == "upper" else 0.0)
-
-
-def with_chance(pair: Outcomes, chance: float) -> Outcomes:
-    """Return the pair of a round that takes place with a probability, and of which it is told whether."""
-    rest = (1 - chance) * (1 + 8 * numerics.EPSILON)
-    grown = pair.mass * chance * (1 + 8 * numerics.EPSILON)
-    return Outcomes(
-        np.concatenate([grown, [rest]]), np.concatenate([pair.loss, [0.0]]), pair.infinite * chance
-    )

@@ -33,7 +33,6 @@ class Rounds:
         entry: the accountant of the upper bound.
         setting: its variables and their values.
         below: the setting of lower bounds; None where none is composed.
-        chance: probability that a client is drawn for a round, where everybody may see who is.
         randomizer: that of a phase which names one, "" for others.
         own: its parameters and the variables of its protocol.
     """
@@ -41,7 +40,6 @@ class Rounds:
     entry: registry.Accountant
     setting: tuple[tuple[str, Any], ...]
     below: tuple[tuple[str, Any], ...] | None
-    chance: float = 1.0
     randomizer: str = ""
     own: tuple[tuple[str, Any], ...] = ()
 
@@ -69,10 +67,7 @@ class Rounds:
     def losses(self, side: Side, choice: int, nats: float) -> pairs.Pairs | None:
         """Return the pairs of one round; of a lower bound those of one of its accountants, by number."""
         if side == "upper":
-            found = pairs.pairs(self.entry, dict(self.setting), nats=nats)
-            if found is None or self.chance == 1:
-                return found
-            return [pairs.with_chance(pair, self.chance) for pair in found]
+            return pairs.pairs(self.entry, dict(self.setting), nats=nats)
         entries = [entry for entry in self._lower() if pairs.known(entry)]
         if self.below is None or not entries:
             return None

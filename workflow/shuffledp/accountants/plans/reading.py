@@ -13,7 +13,7 @@ from shuffledp.accountants.plans.parts import Noise, Phase, PlanError, Release, 
 from shuffledp.variables import VARIABLES, check_limit
 
 _LARGEST_RELEASE = 300.0  # beyond, e^eps and its inverse are not both numbers of double precision
-_OF_PHASE = ("name", "rounds", "protocol", "mechanism", "accountant", "randomizer", "reports", "arriving")
+_OF_PHASE = ("name", "rounds", "protocol", "mechanism", "accountant", "randomizer", "reports")
 _OF_EXTRA = ("name", "rounds", "neighbours")
 
 
@@ -133,24 +133,6 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         own = at(place, lambda: entry.system.checked(setting, of))
         below = tuple(own.items())
         words = f"{entry.protocol} of {entry.mechanism}, {words}"
-    chance = 1.0
-    if "arriving" in raw:
-        here = (*place, "arriving")
-        if (
-            (entry.protocol, entry.mechanism) != systems.SUBSAMPLED_SHUFFLE
-            or "accountant" in raw
-            or randomizer is not None
-        ):
-            raise PlanError(
-                f"arriving has no meaning in {of}: it is for k of n clients and eps0 alone; leave it out",
-                here,
-            )
-        arriving = at(here, lambda: checks.count("arriving", raw["arriving"]))
-        if arriving > own["k"]:
-            raise PlanError(f"arriving must be at most k = {own['k']} in {of}, got {arriving}", here)
-        chance, below = own["k"] / own["n"], None
-        entry, own = registry.get("shuffle-clones"), {"n": arriving, "eps0": own["eps0"]}
-        words += f", arriving={arriving}"
     if entry.kind != "upper":
         raise PlanError(
             f"accountant must be an upper bound in {of}, got {entry.name!r} ({entry.kind})",
@@ -167,7 +149,7 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
         at((*place, "reports"), lambda: check_limit("eps0", own["eps0"]))
         words += f", reports={reports}"
     asked = tuple(setting.items()) if randomizer is not None else ()
-    return Rounds(entry, tuple(own.items()), below, chance, randomizer or "", asked), words
+    return Rounds(entry, tuple(own.items()), below, randomizer or "", asked), words
 
 
 def _entry(raw: Mapping[str, Any], setting: Mapping[str, Any]) -> registry.Accountant:
