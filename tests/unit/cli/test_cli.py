@@ -1372,3 +1372,44 @@ def test_several_eps0_are_refused_with_what_to_give():
         "Error: --eps0 must be one number, got '1,2'; where clients differ in it, give the largest, which "
         "all satisfy"
     )
+
+
+# --- reports that do not arrive
+
+ARRIVING = {"--clients": "900", "--per-round": "100", "--eps0": "1", "--rounds": "4", "--delta": "1e-4"}
+
+
+def test_reports_that_do_not_arrive_set_a_protocol():
+    options = words({**ARRIVING, "--arriving": "90"})
+    found = as_json("epsilon", *options)
+    setting = {"n": 900, "k": 100, "arriving": 90, "eps0": 1.0, "rounds": 4, "delta": 1e-4}
+    assert found["setting"] == setting
+    assert found == as_json("epsilon", *options, "--protocol", "shuffle-with-dropouts")
+    bracket = accountants.bracket(protocol="shuffle-with-dropouts", **setting)
+    assert (found["bracket"]["lower"], found["bracket"]["upper"]) == (bracket.lower, bracket.upper)
+
+
+def test_how_many_must_arrive_is_found():
+    asked = words({**ARRIVING, "--target-eps": "0.9"})
+    found = as_json("calibrate", *asked, "--protocol", "shuffle-with-dropouts")
+    setting = {"n": 900, "k": 100, "eps0": 1.0, "rounds": 4, "delta": 1e-4}
+    at, fewer = (
+        accountants.epsilon("dropouts-clones", **setting, arriving=found["arriving"] - less)
+        for less in (0, 1)
+    )
+    assert at == found["epsilon"] <= 0.9 < fewer
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"--arriving": "101"}, "--arriving must be at most k = 100, got 101"),
+        ({"--arriving": "0"}, "--arriving must be a whole number >= 1"),
+        (
+            {"--arriving": "9", "--share": "0.1"},
+            "--share has no meaning for protocol shuffle-with-dropouts",
+        ),
+    ],
+)
+def test_what_is_wrong_about_reports_that_do_not_arrive(options, message):
+    assert message in refusal("epsilon", *words({**ARRIVING, **options}))

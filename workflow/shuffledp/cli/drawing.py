@@ -34,7 +34,7 @@ def draw(
     marks: Sequence[float] = (),
     logarithmic: tuple[bool, bool] = (False, False),
 ) -> None:
-    """Draw curves over one variable into a file, whose kind is that of its suffix.
+    """Draw curves over one variable into a file, whose kind is that of its suffix; dots are what is computed.
 
     Args:
         path: the file.
@@ -55,7 +55,7 @@ def draw(
     figure = Figure(figsize=(5, 3.5), layout="constrained")
     axes = figure.subplots()
     for label, values in curves.items():
-        axes.plot(x, values, label=label)
+        axes.plot(x, values, marker=".", label=label)
     if level:
         axes.axhline(level[1], color="black", linestyle="--", linewidth=1, label=level[0])
     for mark in marks:

@@ -18,8 +18,12 @@ _TABLE = ("phase", "what", "rounds", "epsilon >=", "epsilon <=", "left")
 
 @click.command("plan")
 @click.argument("deployment", metavar="FILE")
-@click.option("--plot", metavar="FILE", help="Draw epsilon over all rounds: .pdf, .png or .svg.")
-@click.option("--csv", metavar="FILE", help="Write epsilon over all rounds as a table.")
+@click.option("--plot", metavar="FILE", help="Draw epsilon over the rounds: .pdf, .png or .svg.")
+@click.option(
+    "--csv",
+    metavar="FILE",
+    help="Write a table of epsilon over the rounds: up to 12 of each phase, and its last one always.",
+)
 @as_json
 def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> None:
     """Print what several phases cost together.

@@ -251,6 +251,18 @@ def test_the_curve_rises_to_what_is_spent():
     assert (curve["epsilon_lower"] <= curve["epsilon_upper"]).all()
     assert curve["epsilon_upper"][curve["rounds"] == 20] == spent[0].upper
     assert curve["epsilon_upper"][-1] == spent[1].upper
+    assert curve["rounds"].tolist() == [0, 1, 2, 3, 4, 5, 7, 9, 12, 14, 17, 20, 21, 22, 23]
+    assert curve["phase"].tolist() == [1] * 12 + [2] * 3
+
+
+@pytest.mark.parametrize("rounds", [1, 11, 12, 13, 14, 100, 10**6])
+def test_the_points_of_a_curve_are_few_and_end_with_the_phase(rounds):
+    noise = {"noise": {"sigma": 1e4, "sensitivity": 1}}
+    found = plan({**noise, "rounds": rounds}, noise).curve()["rounds"].astype(int).tolist()
+    assert found == sorted(set(found))
+    assert found[0] == 0
+    assert found[-2:] == [rounds, rounds + 1]
+    assert len(found) - 2 == rounds if rounds <= 12 else 10 <= len(found) - 2 <= 12
 
 
 ONE = {**SHUFFLE, "rounds": 2}

@@ -20,7 +20,7 @@ from shuffledp.checks import FloatArray
 from shuffledp.variables import VARIABLES, check_limit
 
 _SETTLED, _MOST_STEPS = 1e-9, 100  # when epsilon of a group has settled: relative steps, and how many
-_POINTS = 8  # of a curve, a phase
+_POINTS = 12  # of a curve, a phase
 _MOST_ROUNDS = round(VARIABLES["rounds"].most)
 _OF_PLAN = ("delta", "budget", "group", "phases")
 _GROUPS = "a group of g: g epsilon at delta (e^(g epsilon) - 1)/(e^epsilon - 1)"
@@ -202,15 +202,17 @@ class Plan:
         return neighbours(height, further // 4, further)[0]
 
     def curve(self) -> dict[str, FloatArray]:
-        """Return epsilon along the rounds of all phases.
+        """Return epsilon along the rounds of all phases, before the first one and after some of each.
+
+        Of a phase these are all rounds where they are 12 at most. Else they are up to 12 with its last one
+        among them, nearer to each other at its beginning, where epsilon rises fastest.
 
         Returns:
             Columns of one length: "rounds" so far, "phase" (from 1), "epsilon_lower" and "epsilon_upper".
         """
         rows, before = [(0.0, 1.0, 0.0, 0.0)], [0] * len(self.phases)
         for place, phase in enumerate(self.phases):
-            points = np.unique(np.ceil(phase.rounds * np.arange(1, _POINTS + 1) / _POINTS).astype(int))
-            for point in points.tolist():
+            for point in _points(phase.rounds):
                 rounds = [*before[:place], point, *before[place + 1 :]]
                 upper = self.epsilon(rounds)
                 lower = min(self.epsilon(rounds, side="lower"), upper)
@@ -218,6 +220,13 @@ class Plan:
             before[place] = phase.rounds
         names = ("rounds", "phase", "epsilon_lower", "epsilon_upper")
         return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def _points(rounds: int) -> list[int]:
+    """Return the rounds of a phase at which its curve is computed, the last one among them."""
+    if rounds <= _POINTS:
+        return list(range(1, rounds + 1))
+    return sorted({-(-rounds * part**2 // _POINTS**2) for part in range(1, _POINTS + 1)})
 
 
 def _log_group_factor(group: int, epsilon: float) -> float:
