@@ -333,7 +333,7 @@ def largest_eps0(
         ValueError: as for ``solve``.
     """
     by_name: dict[str, Any] = {"accountant": accountant, "randomizer": randomizer}
-    asked = {"target_eps": target_eps, "rounds": rounds, "delta": delta}
+    asked: dict[str, Any] = {"target_eps": target_eps, "rounds": rounds, "delta": delta}
     return solve(**by_name, unknown="eps0", **asked, **setting)
 
 
