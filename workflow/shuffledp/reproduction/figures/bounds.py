@@ -377,6 +377,8 @@ def _draw_stated(
     table = curves[one["over"]]
     foot = float(table.loc[table[variable] == x, dependent_variable(variable)].iloc[0])
     y = one["times"] * foot
+    if not np.isfinite(y) or y <= 0:  # of a curve that is not drawn there
+        return
     axis.plot([x, x], [foot, y], color=color, linewidth=0.7, label="_stated")
     mark_stated(axis, x, y, color=color)
     # beside the end of the axis, where no curve is
