@@ -9,6 +9,8 @@ from shuffledp import protocols
 from shuffledp.convergence import averaging_utility
 from shuffledp.reproduction.studies import quantities
 
+WINDOWS = ("windows-epsilon-simple", "windows-epsilon")
+
 
 def swept(name, variable, values, **fixed):
     return quantities.evaluate(quantities.get(name), variable=variable, values=values, fixed=fixed)
@@ -33,6 +35,25 @@ def test_formulas_are_those_of_the_theorems():
     setting = {"n": 1000, "dimension": 3, "sigma": 0.5, "lipschitz": 1.0, "radius": 2.0}
     found = swept("averaged-window-utility", "slots", [10, 20], **setting)
     assert found["value"] == [averaging_utility(slots=m, **setting) for m in (10, 20)]
+
+
+def test_simple_forms_are_those_of_the_paper_and_bound_what_they_are_of():
+    one = {"slots": 1e4, "participation": 0.1, "delta": 1e-6}
+    simple = swept("window-epsilon-simple", "eps0", [0.5, 1.0], **one)["value"]
+    assert simple == pytest.approx(
+        [0.35 * math.sqrt(math.log(1e6)) / 100, 0.7 * math.sqrt(math.log(1e6)) / 100]
+    )
+    assert swept("window-epsilon", "eps0", [0.5, 1.0], **one)["value"] < simple
+    with pytest.raises(ValueError, match="eps0"):
+        swept("window-epsilon-simple", "eps0", [1.1], **one)
+    ten = {"n": 1e5, "slots": 1e4, "delta": 1e-6}
+    closed, composed = (swept(name, "eps0", [2.0], **ten)["value"][0] for name in WINDOWS)
+    x = (math.exp(2) - 1) * math.exp(1) * math.sqrt(math.log(1e6) / 1e5)
+    assert closed == pytest.approx(4 * x * math.sqrt(math.log(1e6)) + 12 * x**2, rel=1e-12)
+    window = swept("window-epsilon", "eps0", [2.0], **one)["value"][0]
+    spread = window * math.sqrt(20 * math.log(1e6))
+    assert composed == pytest.approx(spread + 10 * window * math.expm1(window), rel=1e-9)
+    assert composed < closed
 
 
 @pytest.mark.parametrize("protocol", ["fixed-window", "sliding-window"])

@@ -158,7 +158,7 @@ Curves, computed on the CPU in double precision{% if simulated %}; what is drawn
         for name, panel in self.settings.panels.items():
             curve = next(curve for curve in self.curves if curve.panel == name)
             axis = (
-                f"{panel.y} against {curve.variable} ({len(curve.values)} points from "
+                f"{words.plain(panel.y)} against {curve.variable} ({len(curve.values)} points from "
                 f"{short(curve.values[0])} to {short(curve.values[-1])})"
             )
             facts[name] = [axis, *(f"{key} = {short(value)}" for key, value in panel.fixed.items())]

@@ -34,7 +34,7 @@ _FEATURES = {
 _PLAIN = {
     **{rf"{VARIABLES[name].tex} =": f"{name} =" for name in ("eps0", "rate", "sigma")},
     **{r"\epsilon_0": "eps0", r"\delta_0": "delta0", r"\delta": "delta", r"\gamma": "gamma"},
-    **{r"\sigma": "sigma"},
+    **{r"\sigma": "sigma", r"\epsilon": "epsilon"},
 }
 _WORDS = 4  # of a line of a title, which fit above one panel
 # The lines of a caption about curves, by what ``curves`` returns; names that the code has come last.

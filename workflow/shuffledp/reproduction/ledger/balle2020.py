@@ -29,6 +29,7 @@ _ERRORS = 4  # standard errors within which a drawn mean must lie
         "fixed window": CurveKey(_PAPER, "fig1", "a", "fixed-window-printed"),
         "sliding window": CurveKey(_PAPER, "fig1", "b", "sliding-window-printed"),
     },
+    figure="closed_forms a; fig1 a, b",
 )
 def _b1(tables: Tables) -> Decision:
     within, ratios = {}, []
@@ -119,7 +120,7 @@ def _b3(tables: Tables) -> Decision:
     stated="inequality",
     rule="inequality",
     curves={"fixed window": CurveKey(_PAPER, "fig1", "a", "fixed-window-printed")},
-    figure="none: computed for this row alone, from the windows of fig1 a",
+    figure="closed_forms b",
 )
 def _b4(tables: Tables) -> Decision:
     table = tables["fixed window"]

@@ -221,6 +221,59 @@ def _drawn_load_norm(*, n: int, slots: int, delta: float, runs: int, seed: int) 
     return {"value": float(norms.max()), "beyond": float(beyond.mean())}
 
 
+# Simple closed forms of epsilon, and what they bound
+
+_OF_WINDOW = ("slots", "participation", "eps0", "delta")
+_OF_WINDOWS = ("n", "slots", "eps0", "delta")
+
+
+@register(
+    "window-epsilon",
+    label="what it bounds",
+    theorem="Theorem 3.2 (A.4) of balle2020, the closed form as printed",
+    kind="upper",
+    variables=_OF_WINDOW,
+)
+def _window_epsilon(*, slots: int, participation: float, eps0: float, delta: float) -> Point:
+    return {"value": balle2020.fixed_window(slots=slots, eps0=eps0, delta=delta, participation=participation)}
+
+
+@register(
+    "window-epsilon-simple",
+    label="simple closed form",
+    theorem="Theorem 3.2 of balle2020, 7 p0 eps0 sqrt(log(1/delta)/m) for eps0 <= 1",
+    kind="upper",
+    variables=_OF_WINDOW,
+)
+def _simple_window_epsilon(*, slots: int, participation: float, eps0: float, delta: float) -> Point:
+    if checks.eps0(eps0) > 1:
+        raise ValueError(f"eps0 must be at most 1 for the simple form of Theorem 3.2, got {eps0}")
+    return {"value": 7 * participation * eps0 * math.sqrt(-math.log(delta) / slots)}
+
+
+@register(
+    "windows-epsilon",
+    label="what it bounds",
+    theorem="equation (7) of balle2020, of n/m windows by Theorem 3.2 with p0 = m/n, each at delta",
+    kind="upper",
+    variables=_OF_WINDOWS,
+)
+def _windows_epsilon(*, n: int, slots: int, eps0: float, delta: float) -> Point:
+    one = balle2020.fixed_window(slots=slots, eps0=eps0, delta=delta, participation=slots / n)
+    return {"value": balle2020.composed_windows(eps=one, windows=int(n // slots), delta=delta)}
+
+
+@register(
+    "windows-epsilon-simple",
+    label="simple closed form",
+    theorem="Corollary 3.3 of balle2020, beta = delta",
+    kind="upper",
+    variables=_OF_WINDOWS,
+)
+def _simple_windows_epsilon(*, n: int, slots: int, eps0: float, delta: float) -> Point:
+    return {"value": balle2020.corollary_3_3(n=n, slots=slots, eps0=eps0, beta=delta, delta=delta)}
+
+
 # Utility
 
 _OF_UTILITY = ("n", "slots", "dimension", "sigma", "lipschitz", "radius")
