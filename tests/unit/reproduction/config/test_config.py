@@ -143,7 +143,7 @@ def test_shipped_configurations_resolve(root, files):
         ),
     ]
     assert [(figure.paper, figure.name) for figure in settings.of("quantities")] == [
-        ("balle2020", name) for name in ("fig3", "fig4", "loads")
+        ("balle2020", name) for name in ("fig3", "fig4", "closed_forms", "loads")
     ]
     for curve in settings.curves:
         fixed = dict(curve.fixed)
