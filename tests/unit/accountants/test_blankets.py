@@ -610,6 +610,36 @@ def test_many_clients_are_merged_on_the_safe_side(monkeypatch):
     assert coarse.loss.size != fine.loss.size
 
 
+@pytest.mark.parametrize("given", [{"share": 0.3}, {"tv": 0.15}, {"share": 0.3, "tv": 0.15}], ids=str)
+def test_numbers_that_all_count_as_one_cell_are_an_upper_bound(monkeypatch, given):
+    """Of few clients, where every outcome can be listed; cells are so wide that each has all totals."""
+    setting = {"n": 9, "k": 7, "eps0": 1.0, **given}
+    exact = four_kinds.kinds_outcomes(**setting)
+    monkeypatch.setattr(four_kinds, "_LISTED", 0)
+    monkeypatch.setattr(four_kinds, "_COARSER", (2.0,))
+    monkeypatch.setattr(four_kinds, "_SPACING", (4.0, 4.0))
+    merged = four_kinds.kinds_outcomes(**setting)
+    eps = np.linspace(0.0, 1.0, 41)
+    one, other = (
+        pair.mass @ np.maximum(-np.expm1(eps - pair.loss[:, None]), 0.0) for pair in (exact, merged)
+    )
+    assert np.all(other >= one * (1 - 1e-12))
+    assert np.any(other > one * 1.01)  # which no other cells would give
+
+
+@pytest.mark.parametrize("given", [{"share": 0.3}, {"tv": 0.1}], ids=str)
+def test_blocks_of_more_numbers_than_are_summed_one_by_one(monkeypatch, given):
+    setting = {"n": 10**12, "k": 10**12, "eps0": 0.5, **given}
+    monkeypatch.setattr(four_kinds, "_DIFFERENCES", 2**8)
+    monkeypatch.setattr(four_kinds, "_COARSER", (2.0,))
+    wide = four_kinds.kinds_outcomes(**setting)
+    monkeypatch.setattr(four_kinds, "_LONGEST", 2**12)
+    narrow = four_kinds.kinds_outcomes(**setting)
+    for delta in (1e-7, 1e-12):
+        one, other = (outcomes_epsilon(pair, delta=delta, bound="upper") for pair in (narrow, wide))
+        assert one * (1 - 1e-9) <= other <= one * 1.0005
+
+
 def test_a_named_randomiser_of_many_clients_is_answered():
     found = accountants.bracket(n=39_552, eps0=3.0, rounds=1, delta=8.2e-11, randomizer="rappor")
     assert found.names[1] == "shuffle-blanket-pld"
@@ -639,8 +669,8 @@ def test_a_named_randomiser_is_never_above_every_other(protocol, eps0):
 
 
 def test_more_totals_than_seconds_allow_are_refused():
-    with pytest.raises(ValueError, match=r"n must be smaller .* got 1000000000000; leave tv out"):
-        four_kinds.kinds_outcomes(n=10**12, k=10**12, eps0=20.0, share=0.2, tv=0.2, nats=700.0)
+    with pytest.raises(ValueError, match=r"n must be smaller .* got 100000000; leave tv out"):
+        four_kinds.kinds_outcomes(n=10**8, k=10**8, eps0=10.0, share=0.2, tv=0.2, nats=600.0)
 
 
 def test_a_system_is_known_once_for_each_protocol_and_mechanism():

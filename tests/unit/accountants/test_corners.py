@@ -73,6 +73,31 @@ FOUND = (
     ),
     ("share-pld", {"n": 1, "k": 1, "eps0": 1e-17, "share": 1e-300, "rounds": 1000, "delta": 1e-17}),
     ("tv-pld", {"n": 1, "k": 1, "eps0": 1e-3, "tv": 5e-324, "rounds": 0, "delta": 1e-300}),
+    ("distributed-check-in-rdp", {"n": 1000, "rate": 1 - 1e-16, "sigma": 0.2, "rounds": 0, "delta": 0.5}),
+    ("distributed-check-in-pld", {"n": 1000, "rate": 1 - 1e-16, "sigma": 0.2, "rounds": 1, "delta": 0.5}),
+    ("distributed-check-in-lower", {"n": 1000, "rate": 1 - 1e-16, "sigma": 0.2, "rounds": 1, "delta": 0.5}),
+    ("check-in-gaussian-pld", {"n": 3, "rate": 0.5, "sigma": 1.0, "rounds": 10**9, "delta": 1e-300}),
+    # what took minutes, or gigabytes
+    ("check-in-joint-pld", {"n": 10**15, "rate": 0.5, "eps0": 1e-6, "rounds": 1, "delta": 1e-9}),
+    (
+        "check-in-share-pld",
+        {"n": 10**15, "rate": 0.5, "eps0": 1e-17, "share": 0.3, "rounds": 1, "delta": 1e-30},
+    ),
+    (
+        "check-in-pld-approximate",
+        {"n": 10**15, "rate": 0.5, "eps0": 1e-9, "delta0": 1e-30, "rounds": 0, "delta": 1e-9},
+    ),
+    (
+        "blanket-pld",
+        {"n": 10**15, "k": 10**12, "eps0": 8.0, "share": 0.3, "tv": 1e-17, "rounds": 30, "delta": 1e-30},
+    ),
+    (
+        "shuffle-blanket-pld",
+        {"n": 10**15, "eps0": 1.0, "share": 0.3, "tv": 3.4e-7, "rounds": 1, "delta": 1e-20},
+    ),
+    ("averaged-window-numerical", {"n": 10**15, "slots": 2, "eps0": 1e-30, "rounds": 1, "delta": 1e-9}),
+    ("koskela2022-enumeration", {"n": 10**15, "k": 10**15, "eps0": 0.3, "rounds": 1, "delta": 1e-9}),
+    ("krr-weak", {"n": 10**15, "categories": 2, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -167,6 +168,16 @@ def test_monotone(strength):
 
 
 # --- loads
+
+
+def test_loads_of_many_clients_are_not_listed_one_by_one():
+    tracemalloc.start()
+    loads, counts = balle2020.dominating_loads(n=10**15, slots=2, delta=1e-9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
+    assert counts.sum() == 2
+    assert loads[counts > 0].max() > 5e14
 
 
 def test_dominating_loads_exceed_the_true_ones():

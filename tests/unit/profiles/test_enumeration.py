@@ -59,7 +59,8 @@ def test_the_number_of_outcomes_grows_like_n():
         ({"eps0": 0}, "eps0 must be > 0"),
         ({"eps0": -1}, "eps0 must be a finite number >= 0"),
         ({"tau": 0}, r"tau must lie in \(0, 1\)"),
-        ({"n": 10**7}, "n must be smaller to enumerate every outcome: n=10000000 has"),
+        ({"n": 10**7}, "n must be smaller to enumerate every outcome: n=10000000 has more than 4000000"),
+        ({"n": 10**15}, "n must be smaller to enumerate every outcome: n=1000000000000000 has"),
     ],
 )
 def test_arguments_out_of_range(change, says):

@@ -13,6 +13,7 @@ from scipy import stats
 
 from shuffledp import accountants, pld, profiles
 from shuffledp.pld.fourier_accountant import tail_probability
+from shuffledp.pld.outcomes import dominating
 from shuffledp.profiles.krr import krr, krr_lattice, krr_outcomes
 
 mp = mpmath.mp.clone()
@@ -381,6 +382,39 @@ def test_the_lattice_dominates_and_costs_little(adversary, n):
             for one in (outcomes, lattice)
         )
         assert exact * (1 - 1e-12) <= found <= exact * (1 + 2e-3) + 1e-24
+
+
+@pytest.mark.parametrize("n", [2, 50, 200])
+@pytest.mark.parametrize("step", [2e-2, 0.5])
+def test_fewer_tilts_dominate_and_cost_little(n, step):
+    # the package offers the function under the module's name
+    module = importlib.import_module("shuffledp.profiles.krr")
+    setting = {"n": n, "categories": 4, "gamma": 0.25}
+    whole = module._weak(**setting, nats=60.0)
+    fewer = module._fewer_tilts(whole, step)
+    assert fewer.weights @ fewer.tilts == pytest.approx(whole.weights @ whole.tilts, rel=1e-12)
+    np.testing.assert_allclose(fewer.tilts + fewer.gaps, 1.0, rtol=0, atol=1e-15)
+    exact, found = krr_outcomes(**setting, adversary="weak"), dominating(fewer, gamma=1.0)
+    for eps in (-0.5, 0.0, 0.1, 0.5, 1.0):
+        one, other = (
+            pair.infinite + pair.mass @ np.maximum(-np.expm1(eps - pair.loss), 0.0) for pair in (exact, found)
+        )
+        assert one * (1 - 1e-12) <= other <= one * (1 + 20 * step**2) + 1e-24
+    assert other > one  # which taking each group at its mean would not give
+
+
+def test_the_weak_adversary_of_many_clients(monkeypatch):
+    module = importlib.import_module("shuffledp.profiles.krr")
+    setting = {"n": 700, "categories": 4, "gamma": 0.25, "rounds": 1, "delta": 1e-8}
+    exact = accountants.epsilon("krr-weak", **setting)
+    monkeypatch.setattr(module, "_MOST_LISTED", 2**21)
+    found = accountants.epsilon("krr-weak", **setting)
+    assert exact < found < exact * 1.005
+    monkeypatch.setattr(module, "_MOST_LISTED", 2**15)
+    with pytest.raises(
+        ValueError, match="n must be smaller for the weak adversary: n=700 has more than 32768"
+    ):
+        accountants.epsilon("krr-weak", **setting)
 
 
 @over_adversaries

@@ -132,6 +132,8 @@ def upper_columns(
     if trivial:
         return trivial
     found = {name: np.zeros(rounds.shape) for name in ("epsilon", "delta_error")}
+    if not rounds.any():  # nothing is sent, and no pair needs to be made
+        return found
     alone = rounds == 1
     if nats(np.ones(1), delta) > numerics.NEGLIGIBLE:
         profile = None

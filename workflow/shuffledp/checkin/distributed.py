@@ -109,6 +109,8 @@ def check_in_losses(
         grown = part.without * (1 + 16 * numerics.EPSILON if bound == "upper" else 1.0)
         one = Outcomes(grown * np.exp(part.loss), part.loss), Outcomes(grown, -part.loss)
         for outcomes, gathered in zip(one, (added, removed), strict=True):
+            if not outcomes.mass.any():  # so rare that no double holds them
+                continue
             step = _fine_step(
                 gathered[0] if gathered else outcomes, largest=float(np.abs(outcomes.loss).max(initial=0.0))
             )

@@ -9,6 +9,8 @@ Neighbours differ in one client's record.
 
 from __future__ import annotations
 
+import copy
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -141,6 +143,21 @@ def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> f
     return checks.like_input(value.reshape(orders.shape))
 
 
+# a search for the best order asks for one curve some dozens of times
+@functools.lru_cache(maxsize=1)
+def _mixed_two_symbols(n: int, rate: float, eps0: float) -> list[tuple[float, TwoSymbols]]:
+    """Return weights, and the mechanisms of Theorem 3 as they are before any order was asked for; to be
+    copied."""
+    blocks = _check_ins(n, rate, _MOMENT_WIDTH)
+    return [
+        (weight, TwoSymbols(n * high / low, int(high), eps0))
+        for weight, low, high in zip(
+            *(one.tolist() for one in (blocks.weights, blocks.low, blocks.high)), strict=True
+        )
+        if low > 0 and weight > 0
+    ]
+
+
 def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
     """Return the Renyi divergence of one concrete shuffled check-in: Theorem 3, with the moments themselves.
 
@@ -165,13 +182,11 @@ def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
     flat = orders.ravel()
-    blocks = _check_ins(n, rate, _MOMENT_WIDTH)
     parts = [np.full(flat.shape, -np.inf)]
-    for weight, low, high in zip(blocks.weights, blocks.low, blocks.high, strict=True):
-        if low > 0 and weight > 0:
-            ones = TwoSymbols(n * high / low, int(high), eps0)
-            excess = np.array([ones.log_excess(lam) for lam in flat.tolist()])
-            parts.append(math.log(weight) + excess)
+    for weight, first in _mixed_two_symbols(n, rate, eps0):
+        ones = copy.copy(first)
+        excess = np.array([ones.log_excess(lam) for lam in flat.tolist()])
+        parts.append(math.log(weight) + excess)
     log_sum = special.logsumexp(parts, axis=0)
     inward = 1 - numerics.OUTWARD - 16 * numerics.EPSILON * math.sqrt(n)
     value = np.logaddexp(0.0, log_sum) / (flat - 1) * inward

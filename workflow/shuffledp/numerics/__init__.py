@@ -1,6 +1,7 @@
 """Numbers alone, without probability laws and without privacy: log space, sums and roots."""
 
 from shuffledp.numerics.concave_sums import (
+    LEAST_GROUP,
     NEGLIGIBLE,
     LogTerms,
     cell_sums,
@@ -28,6 +29,7 @@ from shuffledp.numerics.roots import crossing, last_true
 
 __all__ = [
     "EPSILON",
+    "LEAST_GROUP",
     "NEGLIGIBLE",
     "OUTWARD",
     "SMALLEST_DELTA",

@@ -16,7 +16,7 @@ LogTerms = Callable[[FloatArray], FloatArray]
 NEGLIGIBLE = 60.0  # nats below the largest term at which a sum is cut off (1e-26 of that term)
 _PIECE = 2**17  # terms that are looked at together
 _SMOOTH = 3e-3  # change of a logarithm within a group of terms that are summed by their middle
-_LEAST_GROUP = 9  # terms in a group, for which there are three evaluations
+LEAST_GROUP = 9  # terms in a group, for which there are three evaluations
 _FULL_SUM = 2048  # up to so many terms, summing all costs less than looking for the window
 
 
@@ -142,7 +142,7 @@ def cell_sums(
             ``log_term`` must take half numbers.
     """
     log_sums, means = np.empty(first.shape), np.zeros(first.shape)
-    group = group if group >= _LEAST_GROUP else 1
+    group = group if group >= LEAST_GROUP else 1
     offset = np.arange(0.0, float((last - first).max()) + 1, group)
     for start in range(0, first.size, max(_PIECE // offset.size, 1)):
         some = slice(start, start + max(_PIECE // offset.size, 1))

@@ -39,6 +39,16 @@ class EnumeratedPair:
         return self.coin, self.x, self.far, self.left_out
 
 
+class _TooManyError(ValueError):
+    """The outcomes of so many reports do not fit into memory."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(
+            f"n must be smaller to enumerate every outcome: n={n} has more than {_LARGEST} of them; "
+            "profiles.clones has no such limit"
+        )
+
+
 def enumerated_clones(*, n: int, eps0: float, tau: float) -> EnumeratedPair:
     """Return the feldman2022 pair of n shuffled reports, all outcomes within Hoeffding's bounds.
 
@@ -65,6 +75,8 @@ def enumerated_clones(*, n: int, eps0: float, tau: float) -> EnumeratedPair:
     reach = half_width * math.sqrt(n - 1)
     low = max(0, math.ceil(share * (n - 1) - reach))
     high = min(n - 1, math.floor(share * (n - 1) + reach))
+    if high - low >= _LARGEST:
+        raise _TooManyError(n)
     clones = np.arange(low, high + 1, dtype=np.float64)
     weights = np.exp(numerics.log_binomial_pmf(clones, n - 1, log_p, log_q)) if n > 1 else np.ones(1)
     outside = float(special.betainc(n - low, low, 1 - share)) if low > 0 else 0.0
@@ -74,10 +86,7 @@ def enumerated_clones(*, n: int, eps0: float, tau: float) -> EnumeratedPair:
     first = np.maximum(np.ceil(clones / 2 - half_width * np.sqrt(clones)), 0.0)
     sizes = (clones - 2 * first + 2).astype(np.int64)
     if sizes.sum() > _LARGEST:
-        raise ValueError(
-            f"n must be smaller to enumerate every outcome: n={n} has {sizes.sum()} of them, more than "
-            f"{_LARGEST}; profiles.clones has no such limit"
-        )
+        raise _TooManyError(n)
     inner = np.maximum(first, 1.0)
     tails = np.where(first > 0, 2 * special.betainc(np.maximum(clones, 1.0) - inner + 1, inner, 0.5), 0.0)
     part = np.repeat(np.arange(clones.size), sizes)

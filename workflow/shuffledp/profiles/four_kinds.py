@@ -24,6 +24,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray, IntArray
@@ -48,6 +49,7 @@ _COARSER = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _MOST_WORK = 4e7  # probabilities that are computed of totals, some 20 seconds
 # A total so much above that of N alone is taken to a grid that all N share; 1 - |x| then keeps its digits.
 _APART = 1e-3
+_ROUGH = 1.5  # by which an estimate of the work may exceed what it is
 _FLAT = 0.01  # by how much of itself 1 less the tilt may change within a block of N
 _DIFFERENCES = 2**12  # values of |D| that are told apart
 _LONGEST = 2**17  # values that are summed together
@@ -258,7 +260,8 @@ class _Pair:
         """Return how many neighbouring values of a binomial law may be summed by their middle."""
         nats = self._nats + _TILTED_WIDER
         slope = math.sqrt(2 * nats / max(trials, 1.0)) * math.exp(min(-(log_p + log_q) / 2, 300.0))
-        return numerics.group_size(slope)
+        group = numerics.group_size(slope)
+        return group if group >= numerics.LEAST_GROUP else 1
 
     def _blocks(self) -> None:
         """Set blocks of N: their ends, their probabilities, and the totals that stand for them.
@@ -269,19 +272,19 @@ class _Pair:
         """
         tilted, untilted = 2 * self._kinds.tilted, self._untilted
         low, high = (float(end) for end in self._window(float(self._k), tilted))
+        log_p, log_q = math.log(tilted), math.log(untilted)
+        group = self._group(float(self._k), log_p, log_q)
         # of a steep tilt, so narrow that 1 less the tilt hardly changes within a block
         flat = _FLAT * self._coarser * (self._absent + low) / self._half_gap
-        width = min(max(1, int(min(_WIDTH * self._coarser * low, 1 + flat))), _LONGEST)
+        width = min(max(1, int(min(_WIDTH * self._coarser * low, 1 + flat))), _LONGEST * group)
         self._low = np.arange(low, high + 1, width)
         self._high = np.minimum(self._low + width - 1, high)
-        log_p, log_q = math.log(tilted), math.log(untilted)
 
         def log_term(values: FloatArray, _: slice) -> FloatArray:
             pmf = numerics.log_binomial_pmf(values, float(self._k), log_p, log_q)
             with np.errstate(divide="ignore"):
                 return pmf + np.log(self._expected(values))
 
-        group = self._group(float(self._k), log_p, log_q)
         log_mass, _ = numerics.cell_sums(log_term, self._low, self._high, group=group)
         mass = np.exp(log_mass - log_mass.max())
         self._mass = mass / mass.sum()
@@ -321,7 +324,9 @@ class _Pair:
         start = np.searchsorted(grid, self._base * (1 + _APART), side="right")[rows.block]
         cell_low = np.maximum(np.searchsorted(grid, base + unit * first, side="right"), start) - 1
         cell_high = np.maximum(np.searchsorted(grid, base + unit * last, side="right"), start) - 1
-        row, cell = _ranges(cell_low, cell_high)
+        whole = self._whole(cell_high - cell_low, 1)
+        ahead = np.where(whole, cell_high - cell_low, 0) + 1
+        row, cell = _ranges(cell_low, np.where(whole, cell_low, cell_high))
 
         def edge(index: IntArray) -> FloatArray:
             value = np.ceil((grid[np.maximum(index, 0)] - base[row]) / unit)
@@ -329,29 +334,29 @@ class _Pair:
             return np.where(index <= cell_low[row], first[row], inside)
 
         begin = edge(cell)
-        end = np.where(cell == cell_high[row], last[row], edge(cell + 1) - 1)
+        end = np.where(cell + ahead[row] > cell_high[row], last[row], edge(cell + 1) - 1)
         some = end >= begin
         row, cell, begin, end = row[some], cell[some], begin[some], end[some]
-        part, piece = _ranges(
-            np.zeros(row.size, dtype=np.int64), ((end - begin) // _LONGEST).astype(np.int64)
-        )
-        row, cell = row[part], cell[part]
-        begin, end = (
-            begin[part] + piece * _LONGEST,
-            np.minimum(begin[part] + (piece + 1.0) * _LONGEST - 1, end[part]),
-        )
         log_p, log_q = math.log(p / left), math.log(of.revealed / left)
+        group = self._group(float(trials[row].min()), log_p, log_q)
+        longest = _LONGEST * group
+        pieces = np.where(whole[row], 0.0, (end - begin) // longest).astype(np.int64)
+        part, piece = _ranges(np.zeros(row.size, dtype=np.int64), pieces)
+        row, cell, whole, ahead = row[part], cell[part], whole[row[part]], ahead[row[part]]
+        begin, end = (
+            begin[part] + piece * longest,
+            np.where(whole, end[part], np.minimum(begin[part] + (piece + 1.0) * longest - 1, end[part])),
+        )
         count = trials[row]
-
-        def log_term(values: FloatArray, some: slice) -> FloatArray:
-            return numerics.log_binomial_pmf(values, count[some, None], log_p, log_q)
-
-        group = self._group(float(count.min()), log_p, log_q)
-        self._check_work(float((end - begin + 1).sum()) * (3 / group if group > 1 else 1))
-        log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
+        work = (end - begin + 1)[~whole].sum()
+        self._check_work(float(work) / _saved(group))
+        log_sum, within = np.zeros(row.size), count * (p / left) - begin
+        log_sum[~whole], within[~whole] = _cell_sums(
+            count[~whole], begin[~whole], end[~whole], log_p, log_q, group
+        )
         block = rows.block[row]
         alone = cell < start[row]
-        lower, upper = np.where(alone, self._base[block], grid[np.maximum(cell, 0)]), grid[cell + 1]
+        lower, upper = np.where(alone, self._base[block], grid[np.maximum(cell, 0)]), grid[cell + ahead]
         up = np.clip((base[row] + unit * (begin + within) - lower) / (upper - lower), 0.0, 1.0)
         log_sum += rows.log_weight[row] - np.log(self._expected(self._high[block]))
         # what N counts more at the high end of its block, where the law is taken
@@ -362,7 +367,7 @@ class _Pair:
         least_total = np.bincount(block[alone], weights=below[alone], minlength=blocks.size)
         weights = np.zeros((blocks.size, grid.size))
         np.add.at(weights, (block[~alone], cell[~alone]), below[~alone])
-        np.add.at(weights, (block, cell + 1), above)
+        np.add.at(weights, (block, cell + ahead), above)
         scale = self._mass / (least_total + weights.sum(axis=1))
         return least_total * scale, grid, weights * scale[:, None]
 
@@ -374,6 +379,22 @@ class _Pair:
         """
         if work > _MOST_WORK:
             raise _TooMuchWorkError(work / _MOST_WORK)
+
+    def _whole(self, length: FloatArray | IntArray, most: float) -> NDArray[np.bool_]:
+        """Return which windows are so short that they are one cell, whose probability is 1 and whose mean is
+        known: only where listing took too long, as cells within them are finer."""
+        return (length <= most) & (self._coarser > 1)
+
+    def _work_of_plain(self, rows: int) -> float:
+        """Return how many probabilities of numbers of plain reports there will be, roughly."""
+        of, left = self._kinds, self._kinds.plain + self._kinds.revealed
+        trials = float(self._k - self._high[0]) * left / self._untilted
+        p = of.plain / left
+        low, high = self._window(trials, p)
+        if self._whole(high - low, self._spacing * float(self._expected(self._high[0]))):
+            return 0.0
+        group = self._group(trials, math.log(p), math.log(of.revealed / left))
+        return rows * float(high - low + 1) / _saved(group)
 
     def _heavy(self, rows: _Rows) -> _Rows:
         """Split every row by the number of heavy reports, over neighbouring ones of a coarser grid.
@@ -387,19 +408,21 @@ class _Pair:
         width = max(
             1, int(_SPACING[1] * float(totals[totals > 0].min()) / max(self._e - 1, numerics.EPSILON))
         )
-        width = min(width, _LONGEST)
+        log_p = math.log(p)
+        log_q = math.log((self._kinds.plain + self._kinds.revealed) / self._untilted)
+        group = self._group(float(trials.min()), log_p, log_q)
+        width = min(width, _LONGEST * group)
         row, step = _ranges(np.zeros(first.size, dtype=np.int64), ((last - first) // width).astype(np.int64))
         begin = first[row] + width * step
         end = np.minimum(begin + width - 1, last[row])
-        log_p = math.log(p)
-        log_q = math.log((self._kinds.plain + self._kinds.revealed) / self._untilted)
-
-        def log_term(values: FloatArray, some: slice) -> FloatArray:
-            return numerics.log_binomial_pmf(values, trials[row[some], None], log_p, log_q)
-
-        group = self._group(float(trials.min()), log_p, log_q)
-        self._check_work(float((last - first + 1).sum()) / group)
-        log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
+        whole = self._whole(last - first, width - 1)
+        self._check_work(float((last - first + 1)[~whole].sum()) / _saved(group))
+        self._check_work(self._work_of_plain(row.size + first.size) / _ROUGH)
+        log_sum, within = np.zeros(row.size), trials[row] * p - begin
+        apart = ~whole[row]
+        log_sum[apart], within[apart] = _cell_sums(
+            trials[row[apart]], begin[apart], end[apart], log_p, log_q, group
+        )
         if width == 1:
             return _Rows(rows.block[row], begin, log_sum)
         share = within / np.maximum(np.minimum(begin + width, trials[row]) - begin, 1.0)
@@ -429,11 +452,8 @@ class _Pair:
         row, step, begin, end = (column[end >= begin] for column in (row, step, begin, end))
         half = -math.log(2)
 
-        def log_term(values: FloatArray, some: slice) -> FloatArray:
-            return numerics.log_binomial_pmf(values, n[row[some], None], half, half)
-
         group = self._group(float(n[n > 0].min(initial=np.inf)), half, half)
-        log_sum, within = numerics.cell_sums(log_term, begin, end, group=group)
+        log_sum, within = _cell_sums(n[row], begin, end, half, half, group)
         mass = np.exp(log_sum)
         up = np.clip((2 * (begin + within) - n[row] - width * step) / width, 0.0, 1.0)
         np.add.at(law, (row, step), mass * (1 - up))
@@ -442,6 +462,24 @@ class _Pair:
         even = n % 2 == 0
         law[even, 0] += np.exp(numerics.log_binomial_pmf(n[even] / 2, n[even], half, half))
         return points, law / (law[:, :1] + 2 * law[:, 1:].sum(axis=1, keepdims=True))
+
+
+def _cell_sums(
+    trials: FloatArray, first: FloatArray, last: FloatArray, log_p: float, log_q: float, group: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return ``numerics.cell_sums`` of binomial laws, a row of ``trials`` each."""
+    if not first.size:
+        return np.empty(0), np.empty(0)
+
+    def log_term(values: FloatArray, some: slice) -> FloatArray:
+        return numerics.log_binomial_pmf(values, trials[some, None], log_p, log_q)
+
+    return numerics.cell_sums(log_term, first, last, group=group)
+
+
+def _saved(group: int) -> float:
+    """Return how many values there are to an evaluation, of which a group takes three."""
+    return group / 3 if group > 1 else 1.0
 
 
 def _ranges(low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:

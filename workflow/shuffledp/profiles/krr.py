@@ -41,6 +41,13 @@ DIVERGENCES = ("hockey_stick", "tail")
 _SINGLY = 30_000
 _MOST_PARTS, _MOST_OUTCOMES = 5_000_000, 8_000_000  # that are kept in memory
 _LISTED = 2**19  # outcomes that are listed at a time, as far as parts are not larger
+_MOST_LISTED = 2**26  # outcomes of the weak adversary that are listed in all, in some 10 seconds
+_TILT_STEPS = (
+    2e-3,
+    6e-3,
+    2e-2,
+)  # relative, in which the weak adversary's tilts are told apart where they are more
+_PLACES = 2**20  # of tilts on either side of 1/2
 _PIECE = 2**18  # parts that are looked at together
 _FINE = 160  # steps of the lattice of ``krr_lattice`` in the root mean square of the losses
 _TIES = 64 * numerics.EPSILON  # of the number of coins: so far above a count, a threshold counts as it
@@ -143,13 +150,17 @@ def krr_lattice(
 
     Returns:
         As ``krr_outcomes``, on a lattice so fine that epsilon does not grow by 1e-4 of itself (connecting
-        the dots), in the memory that some outcomes take.
+        the dots), in the memory that some outcomes take. Of the weak adversary's pair, tilts are taken
+        together where listing all takes minutes (from n of some 5,000 on), by which epsilon grows by up to
+        5e-3 of itself.
 
     Raises:
         ValueError: an argument is out of range, or the weak adversary's pair is too large to list (from n
             of some 1e5 on).
     """
     pair, _ = _pair(*_arguments(n, categories, gamma, adversary), nats)
+    if adversary == "weak":  # the strong one's coins are in blocks, all with one tilt
+        pair = _few_enough(pair, n)
     # a loss is 2 b t to first order, and the mean of t^2 is 1/N
     step = 2 * math.sqrt(float(pair.weights @ (pair.tilts**2 / np.maximum(pair.counts, 1.0)))) / _FINE
     index, mass, infinite = np.zeros(0), np.zeros(0), 0.0
@@ -162,6 +173,70 @@ def krr_lattice(
         mass = np.asarray(np.bincount(inverse, weights=both, minlength=index.size), dtype=np.float64)
         infinite += outcomes.infinite
     return Outcomes(mass, step * index, infinite)
+
+
+def _few_enough(pair: TiltedBinomials, n: int) -> TiltedBinomials:
+    """Return the pair, or one with fewer tilts that dominates it, whose outcomes are listed within seconds.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if _size(pair) <= _MOST_LISTED:
+        return pair
+    for step in _TILT_STEPS:
+        fewer = _fewer_tilts(pair, step)
+        if _size(fewer) <= _MOST_LISTED:
+            return fewer
+    raise ValueError(
+        f"n must be smaller for the weak adversary: n={n} has more than {_MOST_LISTED} outcomes, which take "
+        "minutes to list"
+    )
+
+
+def _size(pair: TiltedBinomials) -> float:
+    """Return how many outcomes of a pair are listed."""
+    return float(np.minimum(pair.counts + 1, 2 * pair.reach()).sum())
+
+
+def _fewer_tilts(pair: TiltedBinomials, step: float) -> TiltedBinomials:
+    """Return a pair with tilts from a grid, over two of which each is split such that its mean is kept.
+
+    The densities 1 +- b t are linear in the tilt b, so that forgetting which of the two it was gives the pair
+    that came in.
+
+    Args:
+        pair: the pair.
+        step: distance of the grid in log(b/(1 - b)).
+    """
+    codes, weights = np.zeros(0, dtype=np.int64), np.zeros(0)
+    for start in range(0, pair.counts.size, _PIECE):
+        some = slice(start, start + _PIECE)
+        moving = pair.tilts[some] > 0  # the others stay at the lowest place, of which the tilt is 0
+        odds = np.log(np.where(moving, pair.tilts[some], 0.5) / np.where(moving, pair.gaps[some], 0.5))
+        place = np.floor(odds / step)
+        # a difference of logistic functions is a sinh over two cosh, of which nothing cancels
+        ratio = np.exp(_log_cosh(step * (place + 1) / 2) - _log_cosh(odds / 2))
+        up = np.clip(np.sinh((odds - step * place) / 2) / math.sinh(step / 2) * ratio, 0.0, 1.0)
+        up[~moving], place[~moving] = 0.0, -_PLACES
+        code = 2 * _PLACES * pair.counts[some].astype(np.int64) + (place.astype(np.int64) + _PLACES)
+        parts = [weights, pair.weights[some] * (1 - up), pair.weights[some] * up]
+        codes, inverse = np.unique(np.concatenate([codes, code, code + 1]), return_inverse=True)
+        weights = np.asarray(np.bincount(inverse, weights=np.concatenate(parts)), dtype=np.float64)
+    codes, weights = codes[weights > 0], weights[weights > 0]
+    counts, places = np.divmod(codes, 2 * _PLACES)
+    log_odds = step * (places - _PLACES)
+    return replace(
+        pair,
+        weights=weights,
+        counts=counts.astype(np.float64),
+        tilts=special.expit(log_odds),
+        gaps=special.expit(-log_odds),
+    )
+
+
+def _log_cosh(half: FloatArray) -> FloatArray:
+    """Return log(2 cosh)."""
+    return np.logaddexp(half, -half)
 
 
 def _listed(pair: TiltedBinomials) -> Iterator[Outcomes]:

@@ -10,6 +10,8 @@ term of Upsilon once instead of order times. Implemented here is what the theore
 
 from __future__ import annotations
 
+import copy
+import functools
 import math
 from collections.abc import Callable
 
@@ -271,6 +273,13 @@ def log_mixed_moment_excess(
     return special.logsumexp([pairs, centre, np.array(few)], axis=0)
 
 
+# a search for the best order asks for one curve some dozens of times
+@functools.lru_cache(maxsize=2)
+def _two_symbols(n: int, k: int, eps0: float) -> TwoSymbols:
+    """Return the mechanism of Theorem 2 as it is before any order was asked for; to be copied."""
+    return TwoSymbols(n, k, eps0)
+
+
 def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:
     """Return the Renyi divergence of one concrete subsampled shuffle: girgis2021, Theorem 2.
 
@@ -296,7 +305,7 @@ def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
     (n, k), eps0 = checks.clients(n, k), checks.eps0(eps0)
     if eps0 == 0:
         return checks.like_input(np.zeros_like(orders))
-    ones = TwoSymbols(n, k, eps0)
+    ones = copy.copy(_two_symbols(n, k, eps0))
     log_excess = np.array([ones.log_excess(lam) for lam in orders.ravel().tolist()]).reshape(orders.shape)
     inward = 1 - numerics.OUTWARD - 16 * numerics.EPSILON * math.sqrt(k)
     return checks.like_input(np.logaddexp(0.0, log_excess) / (orders - 1) * inward)

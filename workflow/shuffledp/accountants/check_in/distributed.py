@@ -81,8 +81,8 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
 def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "upper")
     rest = delta - float(rounds.max(initial=0.0)) * max(outcomes.infinite for outcomes in pair)
-    if rest <= 0:
-        return {"epsilon": np.full(rounds.shape, np.inf)}
+    if rest <= 0 or not rounds.any():
+        return {"epsilon": np.where(rounds > 0, np.inf, 0.0)}
     curves = [_divergences(outcomes) for outcomes in pair]
 
     def rdp(order: FloatArray) -> FloatArray:

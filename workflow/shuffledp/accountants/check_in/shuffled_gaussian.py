@@ -58,7 +58,7 @@ _register = functools.partial(
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     found = {name: np.full(rounds.shape, np.inf) for name in ("epsilon", "local_eps0", "local_delta0")}
     # powers of 4, so that a number of rounds has the same guarantees in whatever company
-    first = np.ceil(np.log(np.maximum(rounds, 1.0) / (_MOST_TOLD * delta)) / math.log(4))
+    first = np.ceil((np.log(np.maximum(rounds, 1.0)) - math.log(_MOST_TOLD * delta)) / math.log(4))
     for power in np.unique(first[:, None] + np.arange(_GUARANTEES)).tolist():
         served = np.nonzero((first <= power) & (power < first + _GUARANTEES))[0]
         local = _local(n, rate, sigma, power)

@@ -24,6 +24,7 @@ from shuffledp.checkin.balle2020.strengths import (
 from shuffledp.checks import FloatArray
 
 _SHARES = np.geomspace(1e-6, 0.999999, 97)  # shares of delta that are tried for the loads; the best counts
+_MOST_LEVELS = 400  # of loads that are told apart
 
 
 def bins_epsilons(*, loads: ArrayLike, eps0: float) -> FloatArray:
@@ -169,8 +170,8 @@ def dominating_loads(*, n: int, slots: int, delta: float) -> tuple[FloatArray, F
     reach = math.log(2 * slots * (n + 1)) - math.log(delta)
     highest = min(n, math.ceil(mean + math.sqrt(2 * mean * reach) + reach))
     lowest = max(0, math.floor(mean - math.sqrt(2 * mean * reach)))
-    levels = np.arange(lowest + 1, highest + 1, dtype=np.float64)
-    levels = levels[np.unique(np.linspace(0, levels.size - 1, min(levels.size, 400)).round().astype(int))]
+    size = highest - lowest
+    levels = lowest + 1 + np.unique(np.linspace(0, size - 1, min(size, _MOST_LEVELS)).round())
     probabilities = special.betainc(levels, n - levels + 1, 1 / slots)
     allowed = np.array([_chernoff_quantile(slots, float(p), delta / levels.size) for p in probabilities])
     allowed = np.minimum.accumulate(allowed)
