@@ -440,7 +440,7 @@ def test_a_users_accountant_is_found_by_name(basic):
 
 def test_a_users_accountant_is_gone_afterwards():
     assert "basic" not in accountants.names()
-    with pytest.raises(ValueError, match="unknown accountant 'basic'"):
+    with pytest.raises(ValueError, match="accountant must be a registered one, got 'basic'"):
         accountants.get("basic")
 
 

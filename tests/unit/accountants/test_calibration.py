@@ -340,7 +340,9 @@ def test_calibration_for_no_rounds_is_refused():
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_unknown_accountants_are_refused(name):
     function, accepted = FUNCTIONS[name]
-    with pytest.raises(ValueError, match="unknown accountant 'girgis2021-uper': did you mean"):
+    with pytest.raises(
+        ValueError, match="accountant must be a registered one, got 'girgis2021-uper': did you mean"
+    ):
         function("girgis2021-uper", **accepted)
 
 

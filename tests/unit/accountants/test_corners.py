@@ -98,6 +98,9 @@ FOUND = (
     ("averaged-window-numerical", {"n": 10**15, "slots": 2, "eps0": 1e-30, "rounds": 1, "delta": 1e-9}),
     ("koskela2022-enumeration", {"n": 10**15, "k": 10**15, "eps0": 0.3, "rounds": 1, "delta": 1e-9}),
     ("krr-weak", {"n": 10**15, "categories": 2, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
+    ("krr-weak", {"n": 10**15, "categories": 10**15, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
+    # an upper bound that a difference of two equal doubles had put below the lower one
+    ("unshuffled-strong", {"n": 1, "k": 1, "eps0": 1e-17, "rounds": 10**6, "delta": 1e-300}),
 )
 
 

@@ -106,6 +106,35 @@ def test_optimal_composition_is_tight(eps):
         )
 
 
+def exact_optimal(eps, rounds, delta):
+    """epsilon at delta by Theorem 3.3 of kairouz2015, solved on its stretch between two losses."""
+    with mpmath.workdps(300):
+        eps, delta = mpmath.mpf(eps), mpmath.mpf(delta)
+        likely = [mpmath.binomial(rounds, m) / (1 + mpmath.exp(-eps)) ** rounds for m in range(rounds + 1)]
+        likely = [one * mpmath.exp(-eps) ** (rounds - m) for m, one in enumerate(likely)]
+        losses = [(2 * m - rounds) * eps for m in range(rounds + 1)]
+
+        def at(target):
+            pairs = zip(likely, losses, strict=True)
+            return mpmath.fsum(one * (1 - mpmath.exp(target - loss)) for one, loss in pairs if loss > target)
+
+        if at(mpmath.mpf(0)) <= delta:
+            return 0.0
+        m = next(m for m, loss in enumerate(losses) if loss >= 0 and at(loss) <= delta)
+        unlikely = mpmath.fsum(likely[i] * mpmath.exp(-losses[i]) for i in range(m, rounds + 1))
+        return mpmath.log((mpmath.fsum(likely[m:]) - delta) / unlikely)
+
+
+@pytest.mark.parametrize("eps", [1e-100, 1e-30, 1e-17, 1e-9, 1e-4, 0.1, 1.0, 5.0, 30.0])
+def test_optimal_composition_at_the_smallest_losses_and_deltas(eps):
+    """Where P and Q have the same doubles their difference must not be one of these."""
+    for rounds, delta in itertools.product(
+        (1, 2, 3, 10, 31), (1e-300, 1e-100, 1e-40, 1e-20, 1e-9, 1e-3, 0.3)
+    ):
+        exact, found = exact_optimal(eps, rounds, delta), optimal(eps, rounds, delta)
+        assert exact <= found <= exact * (1 + 1e-9), (rounds, delta)
+
+
 @pytest.mark.parametrize("method", composition.METHODS)
 def test_composition_of_huge_eps(method):
     for eps, rounds in itertools.product((40.0, 400.0, 800.0, 1e5), (1, 10, 1e6, 1e9)):

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import shuffledp
 from shuffledp import accountants, cli, rounding
 from shuffledp.accountants import calibration, registry, systems
+from shuffledp.cli import drawing, printing
 from shuffledp.cli import options as reading
-from shuffledp.cli import printing
 from shuffledp.profiles import named_randomizers
 from shuffledp.reproduction import config
 from shuffledp.training.costs import core_seconds
@@ -38,6 +38,7 @@ SYSTEMS = systems.systems()
 KRR = {"--clients": "1000", "--categories": "4", "--gamma": "0.25", "--rounds": "4"}
 OF_KRR = ("--protocol", "shuffle", "--mechanism", "krr")
 GAUSSIAN = {"--clients": "7", "--sigma": "2", "--rounds": "2"}
+OF_NAMED = ("--randomizer", "krr", "--categories", "4")
 HEAVY = {"numpy", "scipy", "pandas", "torch", "rich"}
 
 
@@ -751,8 +752,11 @@ def test_more_clients_a_round_than_there_are(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_unknown_accountants_are_refused(command):
     line = refusal(command, *words(COMMANDS[command]), "--accountant", "girgis2021-uper")
-    assert "unknown accountant 'girgis2021-uper': did you mean 'girgis2021-upper'? known are" in line
-    assert "unknown accountant ''" in refusal(command, *words(COMMANDS[command]), "--accountant", "")
+    told = "--accountant must be a registered one, got 'girgis2021-uper': did you mean 'girgis2021-upper'? "
+    assert line.startswith(f"Error: {told}known are ")
+    assert "--accountant must be a registered one, got ''" in refusal(
+        command, *words(COMMANDS[command]), "--accountant", ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -1313,6 +1317,81 @@ def test_figures_are_drawn_against_one_variable(command, tmp_path):
     text = shown(*options, "--plot", str(path))
     assert text.startswith(f"{path}: ")
     assert "<svg" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "variable", "axes", "logarithmic"),
+    [
+        ("delta", {"--rounds": "50", "--eps": "0.1..0.3"}, "epsilon", "delta", (False, True)),
+        ("delta", {"--rounds": "1..1000", "--eps": "0.2"}, "rounds", "delta", (True, True)),
+        (
+            "calibrate",
+            {"--rounds": "1..100", "--target-eps": "1", "--delta": "1e-6"},
+            "rounds",
+            "eps0",
+            (True, False),
+        ),
+        (
+            "calibrate",
+            {"--eps0": "1..2", "--target-eps": "1", "--delta": "1e-6"},
+            "eps0",
+            "rounds",
+            (False, False),
+        ),
+        (
+            "calibrate",
+            {"--rounds": "9", "--eps0": "1..2", "--target-eps": "0.3"},
+            "eps0",
+            "delta",
+            (False, True),
+        ),
+    ],
+    ids=("eps", "rounds", "eps0 found", "rounds found", "delta found"),
+)
+@pytest.mark.parametrize("of", [("--accountant", "unshuffled-strong"), OF_NAMED], ids=("anyone", "krr"))
+def test_figures_show_what_the_command_says_of_each_point(
+    monkeypatch, tmp_path, of, command, options, variable, axes, logarithmic
+):
+    monkeypatch.setattr(reading, "_POINTS", 2)
+    seen = {}
+    monkeypatch.setattr(drawing, "draw", lambda path, **drawn: seen.update(drawn, path=path))
+    default = {"--clients": "200", "--per-round": "20", "--eps0": "1"}
+    fixed = {**{key: value for key, value in default.items() if key != "--eps0" or axes != "eps0"}, **options}
+    path = str(tmp_path / "figure.pdf")
+    text = run(command, *words(fixed), *of, "--plot", path).stdout
+    ((name, values),) = seen["curves"].items()
+    low, high = seen["x"][0], seen["x"][-1]
+    assert text == f"{path}: {name}, from {low:g} to {high:g}\n"
+    assert (seen["path"], seen["logarithmic"]) == (path, logarithmic)
+    assert seen["labels"] == (VARIABLES[variable].label, VARIABLES[axes].label)
+    assert len(seen["x"]) == len(values) == 2
+    for x, value in zip(seen["x"], values, strict=True):
+        single = run(command, *words({**fixed, VARIABLES[variable].option: repr(x)}), *of, "--json").stdout
+        found = json.loads(single)
+        assert found["accountant"]["name"] == name
+        assert found[axes] == value
+
+
+def test_a_figure_of_a_budget_that_nothing_keeps_is_refused_whole(tmp_path):
+    options = {**SYSTEM, "--eps0": "1", "--rounds": "1..100", "--target-eps": "0.001"}
+    path = tmp_path / "figure.svg"
+    del options["--per-round"]
+    line = refusal("calibrate", *words({**options, "--delta": "1e-6"}), "--plot", str(path))
+    assert "--target-eps=0.001 is too small: for k from 1 to 10000" in line
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("command", ["delta", "calibrate"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"--clients": "9e3..1e4"}, "--clients must be one number, or --plot FILE be given"),
+        ({"--plot": "a.png"}, "--plot needs one variable as a..b, such as --rounds 1..1000, got none"),
+        ({"--clients": "9e3..1e4", "--plot": "a.gif"}, "--plot must end in .pdf, .png, .svg, got 'a.gif'"),
+    ],
+)
+def test_what_other_commands_cannot_draw(command, options, message):
+    assert message in refusal(command, *words({**COMMANDS[command], **options}))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shuffledp.pld.composition import _Tilted
+from shuffledp.pld.composition import Composition, _Tilted
 from shuffledp.pld.outcomes import Lattice
 
 LAWS = {
@@ -24,3 +24,17 @@ def test_no_later_frequency_has_a_larger_characteristic_function_than_is_said(la
     exact = np.abs(np.exp(1j * np.outer(omega, part.centred)) @ mass)
     # doubles next to 1 tell the function from 1 to 2e-16
     assert np.log(exact.max()) - 2e-15 <= part.log_largest(first) <= 0
+
+
+@pytest.mark.parametrize("step", [600.0, 800.0, 5000.0])
+@pytest.mark.parametrize("eps", [0.0, 0.4, 1.3, 1.999, 2.0])
+def test_steps_beyond_the_exponent_of_a_double(step, eps):
+    """Of very many rounds the lattice is so coarse; the law of six rounds is convolved here."""
+    lattice = Lattice(step, np.array([-1.0, 0.0, 1.0]), np.array([0.05, 0.9, 0.05]))
+    law = np.ones(1)
+    for _ in range(6):
+        law = np.convolve(law, lattice.mass)
+    above = np.maximum(-np.expm1(np.minimum(step * (eps - np.arange(-6.0, 7.0)), 0.0)), 0.0)
+    exact = float(law @ above)
+    found = Composition([(lattice, 6)], bound="upper").delta(step * eps)
+    assert exact * (1 - 1e-14) <= found <= exact * (1 + 1e-10)

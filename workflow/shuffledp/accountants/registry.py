@@ -207,7 +207,9 @@ def get(name: str) -> Accountant:
         return _REGISTRY[name]
     close = difflib.get_close_matches(str(name), _REGISTRY, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"unknown accountant {name!r}: {hint}known are {', '.join(_REGISTRY)}")
+    raise ValueError(
+        f"accountant must be a registered one, got {name!r}: {hint}known are {', '.join(_REGISTRY)}"
+    )
 
 
 def epsilon(name: str, *, rounds: ArrayLike, delta: float, **setting: float) -> float | FloatArray:

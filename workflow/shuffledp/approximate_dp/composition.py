@@ -18,6 +18,7 @@ from shuffledp.checks import BoolArray, FloatArray
 METHODS = ("formula", "optimal")
 
 _TAIL_ROUNDING = 1e-11  # of the incomplete beta function, relative
+_FAR = 600.0  # nats
 _MOST_VALUES = 2**21  # outcomes that the optimal composition lists one by one
 
 
@@ -101,8 +102,9 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     """Return the smallest epsilon of the T-fold composition of randomised response, rounded up.
 
     With l of T rounds losing +eps, the loss is (2 l - T) eps, and delta(e) = P(l >= m) - e^e Q(l >= m) for e
-    between the losses of l = m - 1 and l = m. Both tails are sums of positive numbers from the far end, and
-    e follows from delta in closed form.
+    between the losses of l = m - 1 and l = m. At the loss of m that is (1 - e^(-2 eps)) times the sum, over
+    i > m, of B_i = Q(l >= i) e^(loss of i), and at x below it B_m (1 - e^-x) is added: sums of positive
+    numbers from the far end, of which nothing cancels however small eps is.
     """
     pure = rounds * eps * (1 + 4 * numerics.EPSILON)
     if delta == 0:
@@ -112,7 +114,7 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
         rounds * special.expit(eps),
         math.sqrt(rounds * special.expit(eps) * special.expit(-eps)),
     )
-    # beyond the last value the tail is e^-60 of delta (Chernoff); counting that as pure loss errs upwards
+    # beyond the last value the tail is e^-60 of delta (Chernoff), which is less than sums are rounded up by
     reach = deviation * math.sqrt(2 * (60 - math.log(delta))) + 60 - math.log(delta)
     first = max(math.floor(rounds / 2), math.floor(mean - reach), 0)
     last = min(math.ceil(mean + reach), rounds)
@@ -121,25 +123,19 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     values = np.arange(first, last + 1, dtype=np.float64)
     log_mass = numerics.log_binomial_pmf(values, rounds, log_p, log_q)
     loss = (2 * values - rounds) * eps
-    shift = float(log_mass.max())
-    mass = np.exp(log_mass - shift)
-    # masses under Q times e^(loss at the first value), so that neither end underflows on the way
-    tail_p = np.cumsum(mass[::-1])[::-1]
+    # so that nothing which matters to the smallest delta underflows
+    shift = min(float(log_mass.max()), math.log(delta) + _FAR)
     log_tail_q = np.logaddexp.accumulate((log_mass - shift - loss)[::-1])[::-1]
-    target = math.exp(math.log(delta) - shift) if math.log(delta) - shift < 700 else math.inf
+    target = math.exp(math.log(delta) - shift)
     # delta at each loss; the first value at which it is no more than the target ends the stretch to solve on
-    at_loss = tail_p - np.exp(np.minimum(loss + log_tail_q, 700.0))
-    reached = np.nonzero(at_loss <= target)[0]
-    if not reached.size:
-        return pure
-    m = int(reached[0])
-    if tail_p[m] <= target:
-        return min(float(loss[m]), pure)
-    left = float(tail_p[m]) - target
-    found = math.log(left) - float(log_tail_q[m])
-    # next to the total variation what is left of the tail is a small difference
-    outward = 1e-14 + 64 * numerics.EPSILON * (abs(found) + (float(tail_p[m]) + target) / left)
-    return min(max(found + outward, 0.0), pure)
+    weighed = np.exp(loss + log_tail_q)
+    rounding = _TAIL_ROUNDING + 8 * numerics.EPSILON * float(np.abs(loss).max())
+    at_loss = -math.expm1(-2 * eps) * np.append(np.cumsum(weighed[:0:-1])[::-1], 0.0) * (1 + rounding)
+    m = int(np.argmax(at_loss <= target))  # which the last one is, of 0
+    left = target * (1 - rounding) - float(at_loss[m])
+    share = min(max(left / (float(weighed[m]) * (1 + rounding)), 0.0), 1 - numerics.EPSILON)
+    below = min(-math.log1p(-share), 2 * eps)
+    return min(max(float(loss[m]) * (1 + 4 * numerics.EPSILON) - below, 0.0), pure)
 
 
 def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:

@@ -80,8 +80,11 @@ def _complain(message: str, code: int) -> int:
 
 def with_options(message: str) -> str:
     """Return a refusal of the library's with the options of the variables that it says must be otherwise, or
-    be given or left out."""
+    be given, left out, raised or lowered, and of the budget, which is no variable of a setting."""
     variable = r"(?<![\w-])(?<=%s)([a-z]\w*)(?=%s)"
-    for before, after in (("", " must "), ("; give ", "$"), ("; leave ", " out$")):
+    places = [("", " must "), ("; give ", "$"), ("; leave ", " out(?:$|,)"), (" or ", "$")]
+    places += [("^", "=.* is (?:too small|met by)")]
+    places += [(f"{change} ", "(?:$|,| or )") for change in ("raise", "lower", "smaller", "larger")]
+    for before, after in places:
         message = re.sub(variable % (before, after), lambda found: _OPTIONS.get(found[1], found[1]), message)
     return message

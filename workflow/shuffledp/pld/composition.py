@@ -43,6 +43,7 @@ _TILTS = (1e-4, 1e6)  # range of tilts, in inverse standard deviations
 _WINDOW = 40.0  # standard deviations of the tilted sum
 _FOLDED = 90.0  # inverse tilts: half of that in nats is what folded mass is weighed down by
 _NEGLIGIBLE = 75.0  # nats
+_LARGEST_EXPONENT = 700.0  # of which the exponential is a double
 _CUTOFFS = (1.15, 1.4, 1.8, 2.5, 4.0)  # frequencies tried, in those where a normal law is negligible
 
 
@@ -257,7 +258,11 @@ class _Contour:
         rise = first - eps
         z = theta + 1j * self._omega
         # the sum over lattice points l >= first of (1 - e^{eps - l}) e^{-z (l - first)}
-        weight = -math.expm1(-rise) + np.exp(-(z + 1) * step) * math.expm1(step - rise)
+        if step - rise < _LARGEST_EXPONENT:
+            beyond_first = np.exp(-(z + 1) * step) * math.expm1(step - rise)
+        else:  # of steps of so many nats nothing cancels
+            beyond_first = np.exp(-z * step - rise)
+        weight = -math.expm1(-rise) + beyond_first
         poles = np.expm1(-z * step) * np.expm1(-(z + 1) * step)
         weight = weight / poles
         power = np.exp(self._log_power)

@@ -39,6 +39,7 @@ DIVERGENCES = ("hockey_stick", "tail")
 # Numbers of reports, on average, up to which the strong adversary's are not merged. Beyond, a block counts as
 # the fewest reports in it, with the losses of which none is smaller.
 _SINGLY = 30_000
+_MOST_LAWS = 2**14  # of numbers of reports, given those that are random, in some 10 seconds
 _MOST_PARTS, _MOST_OUTCOMES = 5_000_000, 8_000_000  # that are kept in memory
 _LISTED = 2**19  # outcomes that are listed at a time, as far as parts are not larger
 _MOST_LISTED = 2**26  # outcomes of the weak adversary that are listed in all, in some 10 seconds
@@ -302,7 +303,7 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
     weights, counts, excess, lost, size = [], [], [], random.lost, 0
     # about half of all pairs of numbers of reports are not negligible
     spread = 2 * math.sqrt(2 * nats * random.low[-1] * share * (1 - share))
-    if random.low.size * spread / 2 > 2 * _MOST_PARTS:
+    if random.low.size * spread / 2 > 2 * _MOST_PARTS or (categories > 2 and random.low.size > _MOST_LAWS):
         raise _too_many(n)
     for others, weight in zip(random.low.tolist(), random.weights.tolist(), strict=True):
         if weight < negligible / n:
@@ -337,7 +338,7 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
 def _too_many(n: int) -> ValueError:
     return ValueError(
         f"n must be smaller for the weak adversary: n={n} takes more than {_MOST_PARTS} pairs of numbers of "
-        "reports"
+        f"reports, or more than {_MOST_LAWS} laws of them"
     )
 
 

@@ -354,7 +354,7 @@ MISTAKES = {
         "[girgis2021-upper, ",
         "[zzz, ",
         "bounds.paper.fig1.curves",
-        "unknown accountant 'zzz': known are ",
+        "accountant must be a registered one, got 'zzz': known are ",
     ),
     "drawn without a style": (
         "[girgis2021-upper, ",
