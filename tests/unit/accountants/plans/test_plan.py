@@ -284,6 +284,19 @@ ONE = {**SHUFFLE, "rounds": 2}
             ("phases", 0, "epso"),
             "unknown key 'epso' of phase 1: did you mean 'eps0'",
         ),
+        *(
+            (
+                {"delta": 1e-5, "phases": [{**ONE, key: value}]},
+                ("phases", 0, key),
+                f"{key} must be a name in phase 1, got {value!r}",
+            )
+            for key in ("protocol", "mechanism", "accountant", "randomizer")
+            for value in ([], {"a": 1}, 3)
+        ),
+        *(
+            ({"delta": 1e-5, "phases": [{**ONE, key: 10**400}]}, ("phases", 0), f"{key} must be")
+            for key in ("n", "k", "eps0")
+        ),
         ({"delta": 1e-5, "phases": [SHUFFLE]}, ("phases", 0), "rounds is missing"),
         ({"delta": 1e-5, "phases": [{**ONE, "rounds": math.nan}]}, ("phases", 0, "rounds"), "rounds must be"),
         ({"delta": 1e-5, "phases": [{**ONE, "eps0": math.nan}]}, ("phases", 0), "eps0 must be"),
@@ -341,6 +354,15 @@ def test_what_is_wrong_with_a_plan_is_said_in_a_line_with_its_place(raw, place, 
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.place == place
+
+
+def test_keys_that_are_known_are_listed_once():
+    with pytest.raises(PlanError) as caught:
+        Plan.read({"delta": 1e-5, "phases": [{**ONE, "zzz": 1}]})
+    listed = str(caught.value).split("known are ")[1].split(", ")
+    assert len(listed) == len(set(listed))
+    assert {"rounds", "n", "arriving", "release", "noise"} <= set(listed)
+    assert not {"delta", "epsilon"} & set(listed)
 
 
 def test_a_budget_that_is_spent_is_no_budget():

@@ -13,8 +13,14 @@ from shuffledp.accountants.plans.parts import Noise, Phase, PlanError, Release, 
 from shuffledp.variables import VARIABLES, check_limit
 
 _LARGEST_RELEASE = 300.0  # beyond, e^eps and its inverse are not both numbers of double precision
-_OF_PHASE = ("name", "rounds", "protocol", "mechanism", "accountant", "randomizer", "reports")
+_NAMES = ("protocol", "mechanism", "accountant", "randomizer")
+_OF_PHASE = ("name", "rounds", *_NAMES, "reports")
 _OF_EXTRA = ("name", "rounds", "neighbours")
+# of a phase of which nothing says yet what it is; delta and epsilon are of the plan and of releases
+_OF_ROUNDS = (
+    *dict.fromkeys((*_OF_PHASE, *(name for name in VARIABLES if name not in ("delta", "epsilon")))),
+    *("release", "noise"),
+)
 
 
 def at(place: Sequence[str | int], check: Callable[[], Any]) -> Any:
@@ -73,8 +79,7 @@ def phase(entry: object, number: int) -> Phase:
     extra = {"release", "noise"} & set(raw)
     if len(extra) == 2:
         raise PlanError(f"{of} must be one of a release and noise, got both; write two phases", place)
-    known = (*_OF_EXTRA, *extra) if extra else (*_OF_PHASE, *VARIABLES, "release", "noise")
-    check_keys(raw, [key for key in known if extra or key not in ("delta", "epsilon")], place, of)
+    check_keys(raw, (*_OF_EXTRA, *extra) if extra else _OF_ROUNDS, place, of)
     name = str(raw.get("name", of))
     if "rounds" not in raw and not extra:
         raise PlanError(f"rounds is missing in {of}", place)
@@ -120,19 +125,22 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
     """Return what a round of a phase is, and in words."""
     setting = {key: value for key, value in raw.items() if key not in _OF_PHASE}
     reports = at((*place, "reports"), lambda: checks.count("reports", raw.get("reports", 1)))
-    words = ", ".join(f"{key}={value:g}" for key, value in setting.items() if isinstance(value, int | float))
+    for key in _NAMES:
+        if not isinstance(raw.get(key, ""), str):
+            raise PlanError(f"{key} must be a name in {of}, got {raw[key]!r}", (*place, key))
     randomizer = raw.get("randomizer")
     if randomizer is not None:
-        for key in ("protocol", "mechanism", "accountant"):
-            if key in raw:
+        for key in _NAMES:
+            if key in raw and key != "randomizer":
                 raise PlanError(f"{key} has no meaning with randomizer in {of}; leave it out", (*place, key))
         entry, own = at(place, lambda: named.known(randomizer, setting))
-        words, below = f"{randomizer}, {words}", None
+        what, below = randomizer, None
     else:
         entry = at(place, lambda: _entry(raw, setting))
         own = at(place, lambda: entry.system.checked(setting, of))
         below = tuple(own.items())
-        words = f"{entry.protocol} of {entry.mechanism}, {words}"
+        what = f"{entry.protocol} of {entry.mechanism}"
+    words = ", ".join([what, *(f"{key}={value:g}" for key, value in setting.items())])
     if entry.kind != "upper":
         raise PlanError(
             f"accountant must be an upper bound in {of}, got {entry.name!r} ({entry.kind})",
