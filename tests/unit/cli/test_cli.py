@@ -1319,6 +1319,19 @@ def test_figures_are_drawn_against_one_variable(command, tmp_path):
     assert "<svg" in path.read_text(encoding="utf-8")
 
 
+def test_points_without_an_answer_are_left_out_and_told(tmp_path):
+    setting = {**QUICK_ROUNDS, "--eps0": "0.001..0.1", "--delta": "1e-6", "--rounds": None}
+    asked = words({option: value for option, value in setting.items() if value is not None})
+    plot = str(tmp_path / "figure.svg")
+    # the first values of eps0 cost 1e-4 in some rounds, the last do so in less than one
+    lines = run("calibrate", *asked, "--target-eps", "1e-4", "--plot", plot).stderr.splitlines()
+    told = [line for line in lines if "having no answer; at eps0=" in line]
+    assert len(told) == 1
+    assert re.match(r"Warning: \d+ of the 25 points of unshuffled-strong are left out", told[0])
+    assert "is too small: for rounds from 1 to 1e+15 epsilon goes from" in told[0]
+    assert "is too small" in refusal("calibrate", *asked, "--target-eps", "1e-9", "--plot", plot)
+
+
 @pytest.mark.parametrize(
     ("command", "options", "variable", "axes", "logarithmic"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -347,16 +348,30 @@ def _draw_answers(
     given: dict[str, Any],
     chosen: Mapping[str, str | None],
 ) -> None:
-    """Draw the variable that is left out."""
-    found, guarantees = [], []
+    """Draw the variable that is left out, at the points where it has an answer."""
+    found, guarantees, without = [], [], []
     for point in drawn.points():
         row = {**given, drawn.variable: point}
         unknown = _left_out(randomizer, row, chosen)
         entry, _, by_name = _entry(randomizer, row, chosen, but=unknown)
         from shuffledp.accountants import calibration
 
-        found.append(float(calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **row)))
-        guarantees.append(({**row, unknown: found[-1]}, target_eps))
+        try:
+            answer = float(calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **row))
+        except ValueError as error:
+            without.append((point, error))
+            found.append(math.nan)
+            continue
+        found.append(answer)
+        guarantees.append(({**row, unknown: answer}, target_eps))
+    if without:
+        point, error = without[0]
+        if not guarantees:
+            raise error
+        printing.warn(
+            f"{len(without)} of the {len(found)} points of {entry.name} are left out, having no answer; at "
+            f"{drawn.variable}={point:g} {error}"
+        )
     printing.warn_of_little(*guarantees)
     _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
 

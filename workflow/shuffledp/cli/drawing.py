@@ -73,14 +73,14 @@ def draw(
 
 
 def warn_of_left_out(name: str, values: Sequence[float], *, logarithmic: bool) -> None:
-    """Say how many points of a curve its figure does not have.
+    """Say how many points of a curve its figure does not have, besides those that are no numbers.
 
     Args:
         name: of the curve.
         values: at its points.
         logarithmic: whether the axis of the values is.
     """
-    infinite = sum(not math.isfinite(value) for value in values)
+    infinite = sum(math.isinf(value) for value in values)
     zero = sum(value == 0 for value in values) if logarithmic else 0
     for count, words in ((infinite, "infinite"), (zero, "0, which a logarithmic axis does not have")):
         if count:
