@@ -194,7 +194,8 @@ OF_SYSTEMS = (
              counts(1), limit=_EXACT, rises=False),
     Variable("eps0", "--eps0", "EPS0", r"\epsilon_0", "local privacy",
              "Local privacy parameter of the randomiser", NON_NEGATIVE, "nats", _HIDING, rises=True,
-             several="; where clients differ in it, give the largest, which all satisfy"),
+             several="; where clients differ in it, give the largest, which all satisfy: no bound here "
+                     "uses each client's own"),
     Variable("categories", "--categories", "C", "", "categories",
              "Categories of a record, as of k-ary randomised response", counts(2), limit=_EXACT),
     Variable("gamma", "--gamma", "GAMMA", r"\gamma", "probability of a uniform answer",

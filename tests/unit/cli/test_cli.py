@@ -1462,7 +1462,7 @@ def test_several_eps0_are_refused_with_what_to_give():
     message = refusal("epsilon", *words({**EPSILON, "--eps0": "1,2"}))
     assert message == (
         "Error: --eps0 must be one number, got '1,2'; where clients differ in it, give the largest, which "
-        "all satisfy"
+        "all satisfy: no bound here uses each client's own"
     )
 
 
