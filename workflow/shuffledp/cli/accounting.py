@@ -365,12 +365,12 @@ def _draw_answers(
         found.append(answer)
         guarantees.append(({**row, unknown: answer}, target_eps))
     if without:
-        point, error = without[0]
+        point, why = without[0]
         if not guarantees:
-            raise error
+            raise why
         printing.warn(
             f"{len(without)} of the {len(found)} points of {entry.name} are left out, having no answer; at "
-            f"{drawn.variable}={point:g} {error}"
+            f"{drawn.variable}={point:g} {why}"
         )
     printing.warn_of_little(*guarantees)
     _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
