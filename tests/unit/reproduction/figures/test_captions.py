@@ -109,7 +109,7 @@ def test_a_caption_says_what_is_drawn(shipped, shipped_figure):
     for curve in shipped_figure.plotted:
         entry = curve.entry
         line = next(line for line in lines if f"``{entry.name}``" in line)
-        assert (": estimate; " if entry.kind == "estimate" else f": {entry.kind} bound") in line
+        assert ("estimate" if entry.kind == "estimate" else f"{entry.kind} bound") in line.partition(";")[0]
         assert entry.theorem in line
         assert any(key in line for key in (*entry.citation.split(", "), "this project"))
     undrawn = {curve.accountant for curve in shipped_figure.curves} - {

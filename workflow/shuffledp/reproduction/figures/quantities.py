@@ -165,7 +165,7 @@ Curves, computed on the CPU in double precision{% if simulated %}; what is drawn
         entries = [quantities.get(name) for name in self.looks]
         alike: dict[tuple[str, str, str], list[str]] = {}
         for entry in entries:
-            told = self.looks[entry.name]["label"], entry.kind, entry.theorem
+            told = words.plain(self.looks[entry.name]["label"]), entry.kind, entry.theorem
             alike.setdefault(told, []).append(f"``{entry.name}``")
         return {
             "setting": words.by_part(facts),

@@ -40,9 +40,9 @@ _WORDS = 4  # of a line of a title, which fit above one panel
 # The lines of a caption about curves, by what ``curves`` returns; names that the code has come last.
 CURVES = """\
 {% for curve in curves %}
-- {{ curve.label }}: {{ curve.kind }}; {{ curve.theorem }}. {{ curve.names }}
+- {{ curve.label }}: {% if curve.kind not in curve.label %}{{ curve.kind }}; {% endif %}{{ curve.theorem }}. {{ curve.names }}
 {% endfor %}
-"""
+"""  # noqa: E501  # a line of the page is a line here
 # Those about runs, by what ``runs`` returns.
 RUNS = """\
 Runs:
@@ -102,7 +102,10 @@ def by_part(facts: Mapping[str, Sequence[str]], every: str = "All panels", one: 
     if len(told) == 1:
         return [f"{_sentence(common)}."]
     lines = [f"{every}: {', '.join(common)}."] if common else []
-    own = {name: [fact for fact in words if fact not in common] for name, words in told.items()}
+    own = {
+        name: [fact for fact in words if fact not in common and fact not in name.split(", ")]
+        for name, words in told.items()
+    }
     return lines + [f"{one} {name}: {', '.join(rest)}." for name, rest in own.items() if rest]
 
 
@@ -188,7 +191,8 @@ def trained(experiment: Experiment, results: str) -> list[str]:
     words = [f"{key} = {getattr(experiment, key)}" for key in ("model", "randomizer", "clip")]
     if experiment.protocol != SAMPLING:
         words.insert(0, f"protocol {experiment.protocol}")
-    named = {"clip norm C": experiment.clip_norm, "noise multiplier": experiment.noise}
+    noise = None if experiment.eps0 is None else experiment.noise  # which the setting has already
+    named = {"clip norm C": experiment.clip_norm, "noise multiplier": noise}
     words += [f"{key} = {short(value)}" for key, value in named.items() if value is not None]
     if experiment.bootstrap:
         words.append("clients by bootstrap from the training images")
