@@ -1,5 +1,6 @@
 """Rounds of whose reports some do not arrive: docs/theory/dropouts.md in exact fractions."""
 
+import collections
 import itertools
 import math
 from fractions import Fraction
@@ -49,6 +50,34 @@ def test_one_report_that_tells_is_attained():
     found = {name: accountants.epsilon(name, **SETTING, arriving=1, rounds=1, delta=delta) for name in NAMES}
     assert found["dropouts-rr2-lower"] <= exact <= found["dropouts-clones"]
     assert found["dropouts-clones"] == pytest.approx(found["dropouts-rr2-lower"], rel=1e-9)
+
+
+@pytest.mark.parametrize(("name", "symbols"), [("dropouts-krr3-lower", 3), ("dropouts-rr2-lower", 2)])
+@pytest.mark.parametrize("delta", [0.1, 0.02])
+def test_a_lower_bound_is_what_its_mechanism_leaks(name, symbols, delta):
+    """Two of four reports arrive where the client is drawn, his own and one of the last symbol."""
+
+    def sent(record):
+        return [Fraction(3 if symbol == record else 1, 2 + symbols) for symbol in range(symbols)]
+
+    def received(record):
+        law = collections.Counter()
+        for own, chance in enumerate(sent(record)):
+            for other, other_chance in enumerate(sent(symbols - 1)):
+                law[tuple(sorted((own, other)))] += chance * other_chance
+        return law
+
+    def largest_delta(eps):
+        factor = Fraction(math.exp(eps))
+        laws = received(0), received(1)
+        return max(
+            sum(max(first[seen] - factor * second[seen], 0) for seen in first) * SETTING["k"] / SETTING["n"]
+            for first, second in (laws, laws[::-1])
+        )
+
+    found = accountants.epsilon(name, **SETTING, arriving=2, rounds=1, delta=delta)
+    assert 0 < found < 2
+    assert largest_delta(found * (1 + 1e-6)) < delta <= largest_delta(found) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
