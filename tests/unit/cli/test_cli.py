@@ -1386,11 +1386,11 @@ def test_figures_show_what_the_command_says_of_each_point(
 
 
 def test_a_figure_of_a_budget_that_nothing_keeps_is_refused_whole(tmp_path):
-    options = {**SYSTEM, "--eps0": "1", "--rounds": "1..100", "--target-eps": "0.001"}
+    options = {**SYSTEM, "--eps0": "1", "--rounds": "1..100", "--target-eps": "1e-5"}
     path = tmp_path / "figure.svg"
     del options["--per-round"]
     line = refusal("calibrate", *words({**options, "--delta": "1e-6"}), "--plot", str(path))
-    assert "--target-eps=0.001 is too small: for k from 1 to 10000" in line
+    assert "--target-eps=1e-05 is too small: for k from 1 to 10000" in line
     assert not path.exists()
 
 
