@@ -220,17 +220,23 @@ def test_no_lower_bound_exceeds_an_upper_bound_anywhere(log_k, log_gamma, eps0, 
     assert_lower_below_upper(functools.cache(lambda entry: entry.details(**setting, rounds=rounds)))
 
 
-def _extreme(n, k, eps0):
-    """Few of the settings that take seconds are in the ordinary suite, and all of them in the slow one."""
-    quick = [(3, 130.0), (1e3, 1e-12)]
-    dear = (k in (3, 1e3) and (k, eps0) not in quick) or (k, eps0) == (50, 52.0)
-    return pytest.param(eps0, n, k, marks=[pytest.mark.slow] if dear else [])
-
-
+# Settings with several clients a round of many take seconds, most of them in the slow suite alone.
 EXTREME = [
-    _extreme(n, k, eps0)
-    for n, k in [(1e6, 1e3), (1000, 3), (50, 50), (1e6, 1)]
-    for eps0 in [1e-30, 1e-12, 12.0, 25.0, 52.0, 130.0, 300.0, 800.0]
+    *(
+        (eps0, n, k)
+        for n, k in [(50, 50), (1e6, 1)]
+        for eps0 in (1e-30, 1e-12, 12.0, 25.0, 130.0, 300.0, 800.0)
+    ),
+    *((eps0, n, k) for eps0, n, k in [(1e-12, 1e6, 1e3), (130.0, 1000, 3), (52.0, 1e6, 1)]),
+    *(
+        pytest.param(eps0, n, k, marks=pytest.mark.slow)
+        for n, k, values in [
+            (1e6, 1e3, (1e-30, 12.0, 52.0, 800.0)),
+            (1000, 3, (1e-12, 25.0, 300.0)),
+            (50, 50, (52.0,)),
+        ]
+        for eps0 in values
+    ),
 ]
 
 
@@ -303,7 +309,7 @@ def test_the_bracket_is_that_of_the_best_accountants(setting):
 
 
 @pytest.mark.parametrize(
-    ("clients", "checking_in"), [(1e3, 500), pytest.param(1e4, 1e4, marks=pytest.mark.slow)]
+    ("clients", "checking_in"), [(1e3, 500), pytest.param(4e3, 4e3, marks=pytest.mark.slow)]
 )
 def test_brackets_of_other_systems(clients, checking_in):
     check_in = {"n": checking_in, "rate": 0.1, "eps0": 1.0, "rounds": 10, "delta": 1e-6}

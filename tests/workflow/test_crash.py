@@ -24,6 +24,7 @@ from shuffledp.reproduction import recovery
 from .clone import SMOKE, TIMEOUT, Clone
 
 KILLS = 20
+MORE_KILLS = 6
 FEW_KILLS = 2  # of which the last is to hit a training
 CONFIG = """\
 paths: {results: results, figures: figures, ledger: results/pages/claims.md}
@@ -155,13 +156,13 @@ class Whole:
 @pytest.fixture(params=["three jobs", pytest.param("three jobs, often", marks=pytest.mark.slow), "smoke"])
 def whole(request, clone):
     if request.param.startswith("three jobs"):
-        kills = KILLS if "often" in request.param else FEW_KILLS
+        kills = MORE_KILLS if "often" in request.param else FEW_KILLS
         small = request.getfixturevalue("small")
         return Whole(small, ARGUMENTS, tables=2, longest=0.9, trains=True, kills=kills)
     if os.environ.get("SHUFFLEDP_TEST_CRASH") != "1":
         pytest.skip("run by make test-crash")
     arguments = ("--cores", "all", "all", TRAINED, *SMOKE)
-    return Whole(fresh(clone), arguments, tables=200, longest=0.2, trains=False)
+    return Whole(fresh(clone), arguments, tables=100, longest=0.2, trains=False)
 
 
 def settle(whole):

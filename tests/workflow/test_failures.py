@@ -190,7 +190,7 @@ def kill_after(clone, arguments, jobs):
 @pytest.mark.slow  # test_crash kills in the ordinary suite
 def test_a_killed_run_is_taken_up_where_it_was(clone, origin, tmp_path_factory):
     """As the README says: the same command again, after --unlock if Snakemake asks for it."""
-    arguments = ("--cores", "2", "figures/smoke/girgis2021/fig2.pdf", *SMOKE)
+    arguments = ("--cores", "2", "figures/smoke/girgis2021/fig5.pdf", *SMOKE)
     kill_after(clone, arguments, jobs=4)
     curves = list((clone.path / "results/smoke").glob("*/*/*/*.csv"))
     done = {path: path.stat().st_mtime_ns for path in curves if path.with_suffix(".json").exists()}

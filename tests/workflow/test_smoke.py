@@ -16,7 +16,7 @@ from shuffledp.reproduction.ledger import page, products
 from .clone import FEW, SMOKE
 
 # Tables hold every digit; what one process computes, another does to the last bits.
-SAME = 1e-12
+SAME = 1e-11
 # Rounds that are asked for together share a lattice.
 SHARED = 1e-4
 # Values that the paper's figures are known by, with the digits that they are known to.
@@ -129,19 +129,19 @@ def test_smoke_gives_known_values(
 
 @pytest.mark.slow
 def test_smoke_decides_the_claims_as_the_full_run_does(whole_smoke, root, settings):
-    """Three points a curve include the ends, where the claims are; those about training need runs, and that
-    about Monte Carlo as many points."""
+    """Three points a curve include the ends, where most claims are; claims about others need more."""
     clone, _ = whole_smoke
     found = tables.read_table(clone.path / settings.results / "claims.csv")
     full = tables.read_table(root / "results/claims.csv")
-    untrained = found["verdict"] == "not computed"
-    trained = {*("G6a", "G6b", "G7a", "G7b", "G8a", "G8b", "G9a", "G9b", "G10a", "G10b", "G11")}
-    trained |= {"B5a", "B5b", "L1a", "L2a", "L2b", "L3a", "L3b", "L4a", "L4b", "L7", "L8"}
-    assert set(found["id"][untrained]) == trained
-    # these tell how many points, clients or runs there were, or at which of the points something ends
-    counted = found["id"].isin(["B1", "B2", "B3", "B4", "K2a", "K2b", "K4a", "K4d", "K7", "L5", "L6"])
-    assert (found["verdict"] == full["verdict"])[counted].all()
-    same = ~untrained & ~counted & (found["id"] != "K1")
+    decided = found["verdict"] != "not computed"
+    there = products.sources(settings).keys()
+    assert set(found["id"][decided]) == {
+        claim.id for claim in ledger.claims() if set(claim.curves.values()) <= there
+    }
+    assert len(found[decided]) >= 10
+    assert (found["verdict"] == full["verdict"])[decided].all()
+    # these tell how many points or runs there were, or at which of the points something ends
+    same = decided & ~found["id"].isin(["B2", "B3", "B4", "K1", "K7", "L6"])
     assert found[same].equals(full[same])
 
     def table_of(key):

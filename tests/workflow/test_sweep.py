@@ -45,7 +45,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch, t
     ("overlay", "trainings", "curves"),
     [
         pytest.param("sweep: {grid: {eps0: [1], k: [50]}}\n", 2, 2, id="one cell"),
-        pytest.param("{}\n", 8, 8, id="whole", marks=pytest.mark.slow),
+        pytest.param("{}\n", 4, 4, id="whole", marks=pytest.mark.slow),
     ],
 )
 def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, trainings, curves):

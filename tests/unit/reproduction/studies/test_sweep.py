@@ -174,7 +174,7 @@ def test_what_a_study_costs_is_the_sum_of_its_runs(root):
 def test_the_smoke_study_is_tiny_and_elsewhere(root):
     names = ("config.yaml", "sweep.yaml", "sweep-smoke.yaml")
     settings = config.load([root / "config" / name for name in names])
-    assert len(settings.sweep.cells) == len(settings.sweep.trainings("r")) == len(settings.sweep.curves) == 8
+    assert len(settings.sweep.cells) == len(settings.sweep.trainings("r")) == len(settings.sweep.curves) == 4
     assert {cell.data for cell in settings.sweep.cells} == {"synthetic"}
     assert (settings.results, settings.figures) == ("results/smoke", "figures/smoke")
 
