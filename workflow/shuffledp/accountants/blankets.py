@@ -1,6 +1,6 @@
-"""What is known of a randomiser besides eps0: its blanket's share, total variation or both; three protocols.
+"""Bounds by what is known of a randomiser besides eps0: its blanket's share, its total variation, or both.
 
-The protocols are those of any eps0-LDP randomiser. Neither number can make epsilon larger.
+There are three protocols, those of any eps0-LDP randomiser. Neither number can make epsilon larger.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def known(randomizer: str, setting: Mapping[str, Any]) -> tuple[registry.Account
 
 
 def _upper(case: _Case, rounds: ArrayLike, delta: float) -> tuple[float | FloatArray, str]:
-    """Return an upper bound on epsilon for a randomiser, of the shape of ``rounds``, and what it is by."""
+    """Return an upper bound on epsilon, of the shape of ``rounds``, and the accountant that gives it."""
     entry, own = upper_accountant(case)
     try:
         value = entry.epsilon(rounds=rounds, delta=delta, **own)
@@ -364,7 +364,7 @@ def _refuse(randomizer: str, setting: Mapping[str, Any]) -> NoReturn:
 
 
 def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
-    """Return the largest epsilon of the data sets of a randomiser, and which it is of."""
+    """Return the largest epsilon of the data sets of a randomiser, and the one that it is of."""
     if case.known is None or rounds == 0:
         return 0.0, "nothing"
     target = max(delta, numerics.SMALLEST_DELTA)

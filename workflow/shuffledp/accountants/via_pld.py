@@ -1,4 +1,4 @@
-"""What accountants share that compose privacy loss distributions."""
+"""What the accountants that compose privacy loss distributions have in common."""
 
 from __future__ import annotations
 

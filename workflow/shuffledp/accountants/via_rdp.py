@@ -1,4 +1,4 @@
-"""What accountants share that convert a Renyi DP curve."""
+"""What the accountants that convert a Renyi DP curve have in common."""
 
 from __future__ import annotations
 

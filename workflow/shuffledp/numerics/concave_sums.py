@@ -187,6 +187,9 @@ def log_sum_concave(
         last: the largest index, >= ``first``.
         ends: of a weighted sum, the sequences of the smallest and of the largest slope. The windows of the
             others lie between theirs.
+
+    Returns:
+        The bound. It holds for concave sequences alone, which is not checked.
     """
     if ends is None:
         low, high = concave_window(term, first, last)

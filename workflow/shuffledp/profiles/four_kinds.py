@@ -127,10 +127,10 @@ class _Rows(NamedTuple):
 
 
 class _TooMuchWorkError(Exception):
-    """Of many clients so many totals would have to be told apart that it takes minutes.
+    """So many totals of many clients would have to be told apart that it would take minutes.
 
     Attributes:
-        excess: how many times what may be done that is.
+        excess: how many times the work that may be done it would be.
     """
 
     def __init__(self, excess: float) -> None:

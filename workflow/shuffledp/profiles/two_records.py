@@ -12,7 +12,7 @@ the symbols exchanges P and Q, and h and n - 1 - h. So the largest epsilon over 
 directions, is that of the protocol. Clients who send the report of a record drawn at random, as for vectors
 inside an interval, are mixtures of these data sets; the divergence is jointly convex.
 
-That is said of one round. In several rounds, chosen one after the other, the data set that is worst may be
+This holds for one round. In several rounds, chosen one after the other, the data set that is worst may be
 another one in each.
 """
 

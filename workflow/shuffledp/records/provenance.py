@@ -1,4 +1,4 @@
-"""Who computed: versions, the revision of the code, time of day and wall time."""
+"""What computed a result: versions, the revision of the code, time of day and wall time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRODUCTS = tuple(f":(exclude){path}" for path in ("results", "figures", "docs/c
 
 
 def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Return who computed: versions, git revision, time of day and wall time."""
+    """Return what computed a result: versions, git revision, time of day and wall time."""
     return {
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in packages},

@@ -240,7 +240,7 @@ class Experiment(specification.Experiment):
 
     @classmethod
     def from_parameters(cls, name: str, parameters: Mapping[str, Any]) -> Experiment:
-        """Return the experiment that ``parameters`` gave these of."""
+        """Return the experiment whose ``parameters`` these are."""
         setting = dict(parameters["experiment"])
         setting |= {key: tuple(setting[key]) for key in _LISTS if key in setting}
         return cls(name=name, **setting)

@@ -65,7 +65,7 @@ class Rounds:
         return max((float(columns["epsilon"]) for _, columns in answers), default=0.0)
 
     def losses(self, side: Side, choice: int, nats: float) -> pairs.Pairs | None:
-        """Return the pairs of one round; of a lower bound those of one of its accountants, by number."""
+        """Return the pairs of one round; for a lower bound those of the accountant of number ``choice``."""
         if side == "upper":
             return pairs.pairs(self.entry, dict(self.setting), nats=nats)
         entries = [entry for entry in self._lower() if pairs.known(entry)]

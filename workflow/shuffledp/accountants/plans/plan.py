@@ -35,7 +35,7 @@ class Spent(NamedTuple):
 
     Attributes:
         phase: its name.
-        what: it in words.
+        what: what is run in it, in words.
         rounds: its rounds.
         lower: no valid accountant can report less for all phases so far; 0 where nothing is known.
         upper: certified.

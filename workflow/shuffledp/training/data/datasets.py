@@ -1,6 +1,6 @@
 """The data sets: found on disk, fetched where they are not, checked, and read. Nothing here needs torch.
 
-A data set that has not the published checksums is refused by name. Downloads are checked before they take
+A data set without the published checksums is refused by name. Downloads are checked before they take
 their place, so what is half fetched is never used.
 """
 
