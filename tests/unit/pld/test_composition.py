@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from shuffledp.pld.composition import Composition, _Tilted
+from shuffledp.pld.composition import Composition
+from shuffledp.pld.contour import Tilted
 from shuffledp.pld.outcomes import Lattice
 
 LAWS = {
@@ -18,7 +19,7 @@ LAWS = {
 def test_no_later_frequency_has_a_larger_characteristic_function_than_is_said(law, share):
     index, mass = (np.asarray(values) for values in LAWS[law])
     step = 0.01
-    part = _Tilted(Lattice(step, index, mass, 0.0), 1, 0.0)
+    part = Tilted(Lattice(step, index, mass, 0.0), 1, 0.0)
     first = share * np.pi / step
     omega = np.concatenate([first * np.array([1.0, 1.0001, 1.1]), np.linspace(first, np.pi / step, 3001)])
     exact = np.abs(np.exp(1j * np.outer(omega, part.centred)) @ mass)

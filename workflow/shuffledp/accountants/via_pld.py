@@ -11,7 +11,8 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
-from shuffledp.pld.composition import Composition, LatticeTooFineError
+from shuffledp.pld.composition import Composition
+from shuffledp.pld.contour import LatticeTooFineError
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_step, listed_rounds
 from shuffledp.profiles.inversion import Bound, outcomes_epsilon, to_epsilon
 from shuffledp.profiles.subsampling import Profile

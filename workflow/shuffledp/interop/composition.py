@@ -14,7 +14,7 @@ from shuffledp import checks, numerics
 from shuffledp.accountants import blankets, registry, systems, via_pld
 from shuffledp.pld import Composition, Outcomes
 from shuffledp.pld.common_lattice import compositions
-from shuffledp.pld.composition import LatticeTooFineError
+from shuffledp.pld.contour import LatticeTooFineError
 from shuffledp.profiles.four_kinds import kinds_outcomes
 from shuffledp.profiles.gaussian import gaussian_epsilon
 

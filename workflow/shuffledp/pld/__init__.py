@@ -1,6 +1,7 @@
 """Privacy loss distributions: dominating pairs on a lattice, composed with certified error bounds."""
 
-from shuffledp.pld.composition import Composition, ErrorBudget
+from shuffledp.pld.composition import Composition
+from shuffledp.pld.contour import ErrorBudget
 from shuffledp.pld.outcomes import (
     Lattice,
     Outcomes,

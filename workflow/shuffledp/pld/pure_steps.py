@@ -9,7 +9,8 @@ import numpy as np
 
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
-from shuffledp.pld.composition import Composition, LatticeTooFineError
+from shuffledp.pld.composition import Composition
+from shuffledp.pld.contour import LatticeTooFineError
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots
 
 _BLOCKS = 200

@@ -14,7 +14,7 @@ from shuffledp.accountants import named, via_pld
 from shuffledp.accountants.plans import pairs as of_rounds
 from shuffledp.accountants.plans.parts import Noise, Release, Rounds, Side
 from shuffledp.pld.common_lattice import compositions
-from shuffledp.pld.composition import LatticeTooFineError
+from shuffledp.pld.contour import LatticeTooFineError
 from shuffledp.profiles import attacks
 from shuffledp.profiles.gaussian import gaussian_epsilon
 
