@@ -12,7 +12,7 @@ from scipy import stats
 
 from reference.exact import eps_between, shuffle_law, subsampled_law
 from shuffledp.accountants import bracket
-from shuffledp.profiles import attacks, four_kinds, named_randomizers
+from shuffledp.profiles import attacks, caps, four_kinds
 from shuffledp.profiles.named_randomizers import named
 from shuffledp.randomizers.constants import privunit
 
@@ -542,14 +542,14 @@ def test_a_law_that_is_known_with_an_error_is_rounded_down(monkeypatch):
     more than the truth leaks less."""
     setting = {"n": 1000, "eps0": 2.0, "rounds": 1, "delta": 1e-6}
     dimension, wrong = 30, 1e-5
-    part, error = named_randomizers._cap_overlap(dimension, privunit(dimension=dimension, eps0=2.0).threshold)
+    part, error = caps.overlap(dimension, privunit(dimension=dimension, eps0=2.0).threshold)
     exact = bracket(**setting, randomizer="privunit", dimension=dimension)
     assert exact.names[0] == "all others on a third record"
     assert error < 1e-10
-    monkeypatch.setattr(named_randomizers, "_cap_overlap", lambda *_: (part * (1 - wrong), wrong))
+    monkeypatch.setattr(caps, "overlap", lambda *_: (part * (1 - wrong), wrong))
     rounded = bracket(**setting, randomizer="privunit", dimension=dimension)
     assert rounded.lower < exact.lower
-    monkeypatch.setattr(named_randomizers, "_cap_overlap", lambda *_: (part * (1 - wrong), 0.0))
+    monkeypatch.setattr(caps, "overlap", lambda *_: (part * (1 - wrong), 0.0))
     assert bracket(**setting, randomizer="privunit", dimension=dimension).lower > exact.lower
 
 
@@ -557,7 +557,7 @@ def test_a_law_that_is_known_with_an_error_is_rounded_down(monkeypatch):
 @pytest.mark.parametrize("eps0", [1e-3, 1.0, 3.0])
 def test_the_part_that_two_caps_share(dimension, eps0):
     threshold = privunit(dimension=dimension, eps0=eps0).threshold
-    found, error = named_randomizers._cap_overlap(dimension, threshold)
+    found, error = caps.overlap(dimension, threshold)
     with mp.workdps(40):
         t, power = mp.mpf(threshold), mp.mpf(dimension - 2) / 2
         if 2 * t * t >= 1:

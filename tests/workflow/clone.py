@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Far beyond what any run takes, and short of what a hanging one would.
-TIMEOUT = 900
+TIMEOUT = 1800
 _GIT = ("git", "-c", "user.name=tests", "-c", "user.email=tests@example.org", "-c", "commit.gpgsign=false")
 SMOKE = ("--configfile", "config/smoke.yaml")
 # One figure of each kind that is made without training, and few curves in each.

@@ -19,7 +19,6 @@ Adding a named randomiser takes a function of eps0 and of its own parameters, an
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -30,11 +29,10 @@ import numpy as np
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
+from shuffledp.profiles import caps
 
 _UP = 1 + 2.0**-40  # by which a number is rounded up
-_CAP_ERROR = 1e-13  # of the share of a cap, relative
 _UNKNOWN = 0.999  # a relative error by which nothing is said
-_PANELS = 2**19  # of the integral over two caps
 _BINS = 32  # of the unit interval, in which reports of the Laplace mechanism are merged
 
 # Probability under omega by whether a report lies in the sets of the first, the second and a third record.
@@ -308,65 +306,18 @@ def privunit(*, eps0: float, dimension: int) -> Named:
     from shuffledp.randomizers import constants
 
     made = constants.privunit(dimension=d, eps0=eps0)
-    overlap, error = _cap_overlap(d, made.threshold)
+    overlap, error = caps.overlap(d, made.threshold)
     found = _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
     # by which the third law moves from classes in which the first two differ to the others
     assert found.third is not None  # two values have laws of all three records
     moved = float(found.third[:4].sum()) * error
     rest = max(float(found.third[4:].sum()), np.finfo(np.float64).tiny)
-    of_cap = _CAP_ERROR * (1 + 2 * made.cap / rest)
+    of_cap = caps.SHARE_ERROR * (1 + 2 * made.cap / rest)
     return replace(
         found,
         error=min(found.error + of_cap, _UNKNOWN),
         third_error=min(found.third_error + of_cap + error + moved / rest, _UNKNOWN),
     )
-
-
-@functools.lru_cache(maxsize=64)
-def _cap_overlap(dimension: int, threshold: float) -> tuple[float, float]:
-    """Return the part of a cap that lies in the cap around a vector at right angles, and its relative error.
-
-    In the plane of the two vectors a uniform unit vector has density (d - 2) (1 - r^2)^((d - 4)/2)/(2 pi).
-    Integrated over r, and with s the cotangent of the angle, the share of the sphere in both caps of
-    threshold t is the integral of (1 - t^2 (1 + s^2))^((d - 2)/2)/(pi (1 + s^2)) over s from 1 to
-    sqrt(1 - t^2)/t. From s = 1 on that is convex for d >= 4, as its second derivative shows: so the sum of
-    the values in the middle of panels is too small, and the sum by trapezia too large.
-    """
-    t = threshold
-    widest = math.acos(min(t, 1.0))  # half the angle of the cap
-    if 2 * t * t >= 1:
-        return 0.0, 0.0
-    from shuffledp.randomizers import constants
-
-    share = constants.cap_measure(dimension=dimension, threshold=t)
-    if dimension <= 3:
-        if dimension == 2:
-            both = (widest - math.pi / 4) / math.pi
-        else:
-            width = math.sqrt(1 - t * t)
-            turned = t * math.asin(t / width) - math.asin(math.sqrt(0.5) / width)
-            both = (math.pi / 2 * (1 - t) + turned) / math.pi
-        if both <= 8 * numerics.EPSILON:
-            return 0.0, 1.0
-        return min(both / share, 0.5), 8 * numerics.EPSILON / both + _CAP_ERROR
-    power = (dimension - 2) / 2
-    # where the first factor is e^-60 of what it is at 1, or 0
-    end = math.sqrt(1 + numerics.NEGLIGIBLE * (1 - 2 * t * t) / (power * t * t)) if t > 1e-150 else math.inf
-    end = min(end, math.sqrt(1 - t * t) / t if t > 1e-150 else math.inf, 1e100)
-
-    def density(s: FloatArray) -> FloatArray:
-        square = 1 + s * s
-        with np.errstate(divide="ignore"):
-            return np.exp(power * np.log1p(-np.minimum(t * t * square, 1.0))) / (math.pi * square)
-
-    edges = np.exp(np.linspace(0.0, math.log(end), _PANELS + 1))
-    edges[0] = 1.0
-    at_edges, widths = density(edges), np.diff(edges)
-    least = float(widths @ density(edges[:-1] + widths / 2))
-    most = float(widths @ (at_edges[:-1] + at_edges[1:])) / 2 + math.exp(-numerics.NEGLIGIBLE) * at_edges[0]
-    both = (least + most) / 2
-    error = (most - least) / (2 * both) + numerics.EPSILON * (64 + 8 * numerics.NEGLIGIBLE) + _CAP_ERROR
-    return min(both / share, 0.5), error
 
 
 def hemisphere(*, eps0: float) -> Named:
