@@ -228,6 +228,25 @@ def test_the_numbers_of_a_named_randomiser(name, eps0):
     assert max(laws[0][used] / laws[1][used]) == pytest.approx(math.exp(eps0), rel=1e-9)
 
 
+# By e = exp(eps0): the share of a set of reports, and the total variation of two records.
+CLOSED_FORMS = {
+    "krr": ({"categories": 3}, lambda e: mp.mpf(1) / 3, lambda e: (e - 1) / (e + 2)),
+    "oue": ({}, lambda e: 1 / (e + 1), lambda e: mp.mpf(1) / 2 - 1 / (e + 1)),
+    "laplace": ({}, lambda e: 1 / (mp.sqrt(e) + 1), lambda e: 1 - 1 / mp.sqrt(e)),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_the_numbers_of_a_named_randomiser_are_rounded_up(name):
+    parameters, share, tv = CLOSED_FORMS[name]
+    for eps0 in np.geomspace(1e-3, 20, 50).tolist():
+        found = named(name, eps0=eps0, **parameters)
+        with mp.workdps(50):
+            e = mp.exp(eps0)
+            assert share(e) < found.share < share(e) * (1 + 1e-11)
+            assert tv(e) < found.tv < tv(e) * (1 + 1e-11)
+
+
 @pytest.mark.parametrize("name", BUILT)
 def test_no_data_set_of_a_named_randomiser_exceeds_its_bound(name):
     eps0, n = 1.2, 3
