@@ -140,8 +140,9 @@ def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str)
         limit *= 2
     else:
         raise ArithmeticError(
-            f"delta={delta:g} is too small for a Fourier transform in double precision, which errs by "
-            f"{total.error:.1g}; clones-pld and the hockey-stick forms of krr have no such limit"
+            "delta must be larger for a Fourier transform in double precision, which errs by "
+            f"{total.error:.1g}, got {delta:g}; clones-pld and the hockey-stick forms of krr have no such "
+            "limit"
         )
     left = delta - total.infinite - total.error
     return _tail_root(total, left) if form == "tail" else _divergence_root(total, left)
