@@ -8,35 +8,31 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants import systems
+from shuffledp.accountants import registry, systems
 
 CORNERS = {
     "n": [1, 2, 3, 10, 12076, 10**6, 10**9, 10**12, 10**15],
     "k": [1, 2, 0.001, 0.5, 1.0],  # numbers, or shares of n
     "arriving": [1, 2, 0.5, 1.0],  # numbers, or shares of k
     "slots": [1, 2, 1000, 10**5, 10**9, 10**15],
-    "eps0": [1e-6, 1e-3, 0.0147, 0.3, 1.0, 3.0, 8.0, 20.0, 100.0, 300.0],
+    "eps0": [1e-30, 1e-17, 1e-9, 1e-6, 1e-3, 0.0147, 0.3, 1.0, 3.0, 8.0, 20.0, 100.0, 300.0],
     "categories": [2, 3, 100, 10**6],
     "gamma": [1e-9, 0.01, 0.3, 0.9, 1 - 1e-9],
-    "rate": [1e-12, 1e-6, 0.01, 0.5, 0.999],
+    "rate": [1e-30, 1e-12, 1e-6, 0.01, 0.5, 0.999, 1 - 1e-16],
     "participation": [0.0, 1e-9, 0.01, 0.5, 1.0],
-    "sigma": [0.1, 0.2, 1.0, 10.0, 1000.0],
+    "sigma": [1e-100, 0.1, 0.2, 1.0, 10.0, 1000.0, 1e100],
     "delta0": [0.0, 1e-300, 1e-30, 1e-10, 0.01],
-    "share": [1e-12, 1e-3, 0.2, 0.5],
-    "tv": [1e-12, 1e-3, 0.2, 0.999],
+    "share": [1e-60, 1e-17, 1e-12, 1e-3, 0.2, 0.5],
+    "tv": [1e-17, 1e-12, 1e-3, 0.2, 0.999],  # shares of the largest that there is
     "rounds": [0, 1, 2, 28, 1000, 10**6, 10**9],
     "delta": [0.0, 1e-300, 1e-100, 1e-30, 1e-17, 1e-8, 1e-3, 0.9],
 }
-NAMES = [
-    name
-    for system in systems.systems()
-    for name in accountants.names(protocol=system.protocol, mechanism=system.mechanism)
-]
+NAMES = list(registry._REGISTRY)  # variants too
 FEW, MANY = 20, 300
 
 
@@ -45,12 +41,20 @@ def corner(seed: int) -> tuple[str, dict[str, float]]:
     chance = random.Random(seed)
     name = NAMES[seed * 37 % len(NAMES)] if math.gcd(37, len(NAMES)) == 1 else chance.choice(NAMES)
     variables = [*accountants.get(name).system.variables, "rounds", "delta"]
+    return name, drawn(chance, variables)
+
+
+def drawn(chance: random.Random, variables: Iterable[str]) -> dict[str, float]:
+    """A setting of some variables."""
     setting = {variable: chance.choice(CORNERS[variable]) for variable in variables}
+    if "tv" in setting:
+        grown = math.expm1(setting["eps0"]) * setting.get("share", 0.5)
+        setting["tv"] *= grown / (1 + grown)
     for name_of, whole in (("k", "n"), ("arriving", "k")):
         if name_of in setting:
             part, most = setting[name_of], setting[whole]
             setting[name_of] = min(part if isinstance(part, int) else max(int(part * most), 1), most)
-    return name, setting
+    return setting
 
 
 # What once overflowed, divided by what had become 0, or showed an array in its refusal.
@@ -108,7 +112,7 @@ def check(name: str, setting: Mapping[str, float]) -> None:
     found, refusal = None, ""
     try:
         found = accountants.get(name).details(**setting)
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         refusal = str(error)
     if found is None:
         # the limit, in one line that names a parameter
@@ -133,3 +137,13 @@ def test_many_corners(seed):
 @pytest.mark.parametrize(("name", "setting"), FOUND, ids=lambda one: one if isinstance(one, str) else "")
 def test_corners_that_once_were_faults(name, setting):
     check(name, setting)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("system", systems.systems(), ids=str)
+def test_no_lower_bound_lies_above_an_upper_one(system, seed):
+    setting = drawn(random.Random(f"{system} {seed}"), [*system.variables, "rounds", "delta"])
+    listed = accountants.names(protocol=system.protocol, mechanism=system.mechanism)
+    answers, _ = accountants.attempts(map(accountants.get, listed), **setting)
+    accountants.bracket_of(answers)  # which refuses ends that cross

@@ -1328,7 +1328,7 @@ def test_points_without_an_answer_are_left_out_and_told(tmp_path):
     told = [line for line in lines if "having no answer; at eps0=" in line]
     assert len(told) == 1
     assert re.match(r"Warning: \d+ of the 25 points of unshuffled-strong are left out", told[0])
-    assert "is too small: for rounds from 1 to 1e+15 epsilon goes from" in told[0]
+    assert "--target-eps=0.0001 is too small: for rounds from 1 to 1e+15 epsilon goes from" in told[0]
     assert "is too small" in refusal("calibrate", *asked, "--target-eps", "1e-9", "--plot", plot)
 
 

@@ -36,6 +36,18 @@ def refusal(*arguments):
     return lines[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("delta: 0.001\nphases:\n- {n: 5, k: 7, eps0: 0.2, rounds: 1}\n", "line 3: k must be at most n"),
+        ("delta: 2\nphases:\n- {n: 5, k: 2, eps0: 0.2, rounds: 1}\n", "line 1: delta must lie in [0, 1)"),
+        ("delta: 0.1\nphases:\n- {n: 5, k: 2, eps0: -1, rounds: 1}\n", "line 3: eps0 must be a finite"),
+    ],
+)
+def test_keys_of_the_file_are_called_as_it_calls_them(written, text, message):
+    assert message in refusal(written(text))
+
+
 @pytest.fixture
 def written(tmp_path):
     def write(text):

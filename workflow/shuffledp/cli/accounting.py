@@ -370,7 +370,7 @@ def _draw_answers(
             raise why
         printing.warn(
             f"{len(without)} of the {len(found)} points of {entry.name} are left out, having no answer; at "
-            f"{drawn.variable}={point:g} {why}"
+            f"{drawn.variable}={point:g}: {with_options(str(why))}"
         )
     printing.warn_of_little(*guarantees)
     _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")

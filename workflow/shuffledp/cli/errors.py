@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import click
@@ -41,6 +42,21 @@ _INSTEAD = {
 class OneLineErrors(click.Group):
     """Commands that report whatever is wrong in one line on stderr, without usage and without traceback."""
 
+    _asked: click.Command | None = None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return what the arguments ask for, and remember it for the words of a refusal."""
+        found = super().resolve_command(ctx, args)
+        self._asked = found[1]
+        return found
+
+    def _in_words(self, error: Exception) -> str:
+        """Return a message in the options of the command that was asked for; keys of its files stay keys."""
+        having = [option for one in (self._asked.params if self._asked else ()) for option in one.opts]
+        return with_options(str(error), having)
+
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run the command line and exit: 0, 2 for bad input, 1 where the numerics give up."""
         try:
@@ -50,9 +66,9 @@ class OneLineErrors(click.Group):
         except click.Abort:
             code = _complain("interrupted", FAILED)
         except ValueError as error:
-            code = _complain(with_options(str(error)), BAD_INPUT)
+            code = _complain(self._in_words(error), BAD_INPUT)
         except ArithmeticError as error:
-            code = _complain(with_options(str(error)), FAILED)
+            code = _complain(self._in_words(error), FAILED)
         except OSError as error:
             from shuffledp.records import refusals
 
@@ -78,13 +94,19 @@ def _complain(message: str, code: int) -> int:
     return code
 
 
-def with_options(message: str) -> str:
+def with_options(message: str, having: Iterable[str] = tuple(_OPTIONS.values())) -> str:
     """Return a refusal of the library's with the options of the variables that it says must be otherwise, or
-    be given, left out, raised or lowered, and of the budget, which is no variable of a setting."""
+    be given, left out, raised or lowered, and of the budget, which is no variable of a setting.
+
+    Args:
+        message: the refusal, which calls variables by their names.
+        having: the options of the command; other variables keep their names.
+    """
+    options = {name: option for name, option in _OPTIONS.items() if option in set(having)}
     variable = r"(?<![\w-])(?<=%s)([a-z]\w*)(?=%s)"
     places = [("", " must "), ("; give ", "$"), ("; leave ", " out(?:$|,)"), (" or ", "$")]
     places += [("^", "=.* is (?:too small|met by)")]
     places += [(f"{change} ", "(?:$|,| or )") for change in ("raise", "lower", "smaller", "larger")]
     for before, after in places:
-        message = re.sub(variable % (before, after), lambda found: _OPTIONS.get(found[1], found[1]), message)
+        message = re.sub(variable % (before, after), lambda found: options.get(found[1], found[1]), message)
     return message
