@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shuffledp.pld import contour
 from shuffledp.pld.composition import Composition
 from shuffledp.pld.contour import Tilted
 from shuffledp.pld.outcomes import Lattice
@@ -39,3 +40,10 @@ def test_steps_beyond_the_exponent_of_a_double(step, eps):
     exact = float(law @ above)
     found = Composition([(lattice, 6)], bound="upper").delta(step * eps)
     assert exact * (1 - 1e-14) <= found <= exact * (1 + 1e-10)
+
+
+def test_products_of_frequencies_and_losses_some_at_a_time(monkeypatch):
+    part = Tilted(Lattice(0.01, np.array([-1.0, 0.0, 40.0]), np.array([0.5, 0.499, 0.001])), 1, 0.0)
+    at_once = part.characteristic(100, 2**20)
+    monkeypatch.setattr(contour, "_PRODUCTS_AT_ONCE", 10)
+    np.testing.assert_allclose(part.characteristic(100, 2**20), at_once, rtol=1e-14)

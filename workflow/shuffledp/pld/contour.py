@@ -26,7 +26,8 @@ _SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is
 _OVERSAMPLING, _LONGEST = 32, 2**24
 _EXACT = 2**53  # whole numbers up to it are doubles
 _MOST_FREQUENCIES = 2**20
-_MOST_PRODUCTS = 2**25  # of a frequency and a loss
+# Of a frequency and a loss: in all, and at once, where each takes some 40 bytes.
+_MOST_PRODUCTS, _PRODUCTS_AT_ONCE = 2**25, 2**24
 _WINDOW = 40.0  # standard deviations of the tilted sum
 _FOLDED = 90.0  # inverse tilts: half of that in nats is what folded mass is weighed down by
 _NEGLIGIBLE = 75.0  # nats
@@ -91,7 +92,9 @@ class Tilted:
                     f"{count} frequencies of {self.mass.size} losses are needed, {_MOST_PRODUCTS} products "
                     "at most are supported"
                 )
-            return np.exp(1j * np.outer(omega, self.centred)) @ self.mass
+            rows = max(_PRODUCTS_AT_ONCE // self.mass.size, 1)
+            pieces = [omega[start : start + rows] for start in range(0, count, rows)]
+            return np.concatenate([np.exp(1j * np.outer(some, self.centred)) @ self.mass for some in pieces])
         middle = round(self.mean / self.lattice.step)
         place = np.mod(self.index - middle, length).astype(np.int64)
         wrapped = np.bincount(place, weights=self.mass, minlength=length)
