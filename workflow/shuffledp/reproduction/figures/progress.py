@@ -139,6 +139,10 @@ class Progress(PaperFigure):
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the lines with their runs, and the titles."""
         colors = {(line.panel, line.experiment.name): line.look["color"] for line in self.lines}
+        # a panel none of whose experiments is trained has no lines, and is left out
+        of_panels: dict[str, list[Experiment]] = {}
+        for line in self.lines:
+            of_panels.setdefault(line.panel, []).append(line.experiment)
         return {
             "stated": [
                 {**point.model_dump(exclude_unset=True), "color": colors[point.panel, point.experiment]}
@@ -150,10 +154,8 @@ class Progress(PaperFigure):
                 for line in self.lines
             ],
             "titles": {
-                name: words.titled(
-                    panel.title, [line.experiment for line in self.lines if line.panel == name], results
-                )
-                for name, panel in self.settings.panels.items()
+                name: words.titled(self.settings.panels[name].title, experiments, results)
+                for name, experiments in of_panels.items()
             },
         }
 
