@@ -48,6 +48,16 @@ def shipped():
     return config.load([ROOT / "config/config.yaml"])
 
 
+@pytest.fixture
+def one_thread():
+    """Torch computes on one thread, so that sums come out alike."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Tests that share a run of the smoke configuration go to one worker, others of the workflow by files.

@@ -33,6 +33,18 @@ def ratios(eps0):
     return [math.exp(part * eps0) for part in (-1.1, -0.5, 0.0, 0.02, 0.3, 0.5, 0.9, 0.99)]
 
 
+def closeness_below(pair, p, q, eps0):
+    """The largest ratio of a divergence of two laws to that of a pair, which must be no smaller."""
+    closest = 0.0
+    for ratio in ratios(eps0):
+        bound = at(pair, ratio, infinite=True)
+        for exact in (divergence(p, q, ratio), divergence(q, p, ratio)):
+            assert exact <= bound * (1 + ROUNDING) + 1e-13
+            if ratio > 1:
+                closest = max(closest, exact / bound if bound > 0 else 0.0)
+    return closest
+
+
 # --- any randomiser
 
 
@@ -367,12 +379,7 @@ def test_no_data_set_of_a_density_exceeds_its_bound(name, k):
             used = sorted({*own, *others})
             some = dict(zip(used, merged(rows, used), strict=True))
             p, q = (subsampled_law((*(some[index] for index in others), some[one]), k) for one in own)
-            for ratio in ratios(eps0):
-                bound = at(pair, ratio, infinite=True)
-                for exact in (divergence(p, q, ratio), divergence(q, p, ratio)):
-                    assert exact <= bound * (1 + ROUNDING) + 1e-13
-                    if ratio > 1:
-                        closest = max(closest, exact / bound if bound > 0 else 0.0)
+            closest = max(closest, closeness_below(pair, p, q, eps0))
     # a bound that is too large by much would not be seen otherwise
     assert closest > 0.85
 
@@ -448,12 +455,7 @@ def test_no_two_opposite_vectors_exceed_the_bound_of_privunit(dimension, k):
         exact_eps = float(eps_between(p, q, delta))
         assert exact_eps <= between.upper
         same = max(same, exact_eps) if held == n - 1 else same
-        for ratio in ratios(eps0):
-            bound = at(pair, ratio, infinite=True)
-            for exact in (divergence(p, q, ratio), divergence(q, p, ratio)):
-                assert exact <= bound * (1 + ROUNDING) + 1e-13
-                if ratio > 1:
-                    closest = max(closest, exact / bound if bound > 0 else 0.0)
+        closest = max(closest, closeness_below(pair, p, q, eps0))
     assert closest > 0.85
     # all others on one of the two is among the data sets of the lower end
     assert between.lower > 0.8 * same

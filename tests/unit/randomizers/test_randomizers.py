@@ -12,20 +12,14 @@ from shuffledp.randomizers.clt import GaussianLimit
 from shuffledp.training.models import registry as models
 from shuffledp.training.sgd import gradients
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RADIUS = 0.5
 DRAWS = 40_000
 SIGMAS = 5.0  # of the sampling error; one in two million per comparison
 GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that torch can use")
 DEVICES = ["cpu", pytest.param("cuda", marks=GPU)]
 STRENGTH = {name: {"eps0": 1.0} for name in registry.PURE} | {"gaussian": {"noise_multiplier": 2.0}}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def make(name, dimension, **strength):

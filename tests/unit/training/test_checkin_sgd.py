@@ -23,16 +23,10 @@ from shuffledp.training.sgd import loop, schedule
 from shuffledp.training.sgd.checkin_sgd import CheckInSgd
 from shuffledp.training.sgd.cldp_sgd import CldpSgd, DivergenceError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 N, K = 40, 12
 CASES = [("none", None), ("coordinate", "linf_coordinate"), *(("norm", name) for name in registry.NAMES)]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def data(seed=1):

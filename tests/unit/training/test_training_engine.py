@@ -19,16 +19,10 @@ from shuffledp.training.models import networks
 from shuffledp.training.models import registry as models
 from shuffledp.training.sgd import cldp_sgd, gradients, layers
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 N, K = 40, 12
 STRENGTH = {"eps0": 1.5}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def tiny(*, closed=True, seed=0):
