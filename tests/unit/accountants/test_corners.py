@@ -103,6 +103,8 @@ FOUND = (
     ("koskela2022-enumeration", {"n": 10**15, "k": 10**15, "eps0": 0.3, "rounds": 1, "delta": 1e-9}),
     ("krr-weak", {"n": 10**15, "categories": 2, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
     ("krr-weak", {"n": 10**15, "categories": 10**15, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
+    # refused without the name of a variable
+    ("koskela2022-grid-500", {"n": 10**9, "k": 10**9, "eps0": 0.3, "rounds": 10**15, "delta": 1e-9}),
     # an upper bound that a difference of two equal doubles had put below the lower one
     ("unshuffled-strong", {"n": 1, "k": 1, "eps0": 1e-17, "rounds": 10**6, "delta": 1e-300}),
 )

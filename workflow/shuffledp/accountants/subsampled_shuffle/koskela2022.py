@@ -15,6 +15,7 @@ from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.subsampled_shuffle import clones
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition
+from shuffledp.pld.contour import LatticeTooFineError
 from shuffledp.pld.fourier_accountant import fourier_epsilon
 from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, dominating, merge_to_lattice
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones_pair
@@ -39,7 +40,14 @@ def _on_grid(n: int, k: int, eps0: float, rounds: FloatArray, delta: float, poin
     if trivial:
         return {"epsilon": trivial["epsilon"]}
     lattice = grid_lattice(clones.outcomes(n, k, eps0), points=points, reach=_REACH)
-    found = [Composition([(lattice, int(count))], bound="upper").epsilon(delta) for count in rounds.tolist()]
+    try:
+        found = [
+            Composition([(lattice, int(count))], bound="upper").epsilon(delta) for count in rounds.tolist()
+        ]
+    except LatticeTooFineError as error:
+        raise LatticeTooFineError(
+            f"rounds must be fewer on a grid of {points} losses: {error}; clones-pld has no such limit"
+        ) from error
     return {"epsilon": np.array(found, dtype=np.float64)}
 
 
