@@ -103,6 +103,10 @@ FOUND = (
     ("koskela2022-enumeration", {"n": 10**15, "k": 10**15, "eps0": 0.3, "rounds": 1, "delta": 1e-9}),
     ("krr-weak", {"n": 10**15, "categories": 2, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
     ("krr-weak", {"n": 10**15, "categories": 10**15, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),
+    (
+        "check-in-gaussian-unshuffled",
+        {"n": 10**9, "rate": 0.5, "sigma": 1e9, "rounds": 10**15, "delta": 1e-3},
+    ),
     # refused without the name of a variable
     ("koskela2022-grid-500", {"n": 10**9, "k": 10**9, "eps0": 0.3, "rounds": 10**15, "delta": 1e-9}),
     # an upper bound that a difference of two equal doubles had put below the lower one

@@ -8,6 +8,7 @@ from scipy import special, stats
 
 from shuffledp import accountants
 from shuffledp.accountants import systems
+from shuffledp.accountants.check_in import shuffled_gaussian
 from shuffledp.profiles.gaussian import gaussian_mixture_epsilon, gaussian_noise
 
 NAMES = ["check-in-gaussian-pld", "check-in-gaussian-unshuffled"]
@@ -164,3 +165,12 @@ def test_the_default_is_registered():
     assert systems.get("shuffled-check-in", "gaussian").default in accountants.names(
         protocol="shuffled-check-in", mechanism="gaussian"
     )
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-9, 1e-30])
+def test_numbers_of_reports_are_taken_together_on_the_safe_side(monkeypatch, delta):
+    setting = {"n": 100, "rate": 0.3, "sigma": 300.0, "rounds": 10**6, "delta": delta}
+    singly = accountants.epsilon("check-in-gaussian-unshuffled", **setting)
+    monkeypatch.setattr(shuffled_gaussian, "_MOST_NUMBERS", 300)
+    together = accountants.epsilon("check-in-gaussian-unshuffled", **setting)
+    assert singly < together < singly * 1.0005

@@ -24,6 +24,7 @@ from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 _MOST_TOLD = 0.9  # of delta, spent on what all rounds disclose
 _GUARANTEES = 3  # tried for a number of rounds, each disclosing a quarter of the one before
 _LEAST_EPS0 = 1e-9  # below, a smaller local guarantee would gain nothing
+_MOST_NUMBERS = 2**18  # of reports of a client that are told apart
 _ROUNDING = 1e-9  # of binomial probabilities, relative
 
 
@@ -113,13 +114,26 @@ def _unshuffled(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta:
             return numerics.log_binomial_pmf(reports, count, math.log(rate), math.log1p(-rate))
 
         first, last = numerics.concave_window(log_pmf, 0, count, nats=nats)
-        reports = np.arange(first, last + 1.0)
+        reports, log_weights = _cells(log_pmf, first, last)
         return gaussian_mixture_epsilon(
             delta,
             mu=np.sqrt(reports) / sigma,
-            weights=np.exp(log_pmf(reports)) * (1 + _ROUNDING),
+            weights=np.exp(log_weights) * (1 + _ROUNDING),
             infinite=outside(first, last, count, rate),
         )
 
     found = [one(int(count)) if count else 0.0 for count in rounds.tolist()]
     return {"epsilon": np.array(found, dtype=np.float64)}
+
+
+def _cells(log_pmf: numerics.LogTerms, first: int, last: int) -> tuple[FloatArray, FloatArray]:
+    """Return numbers of reports and logs of their probabilities; where they are millions, those of cells of
+    neighbours, which count as the largest in them."""
+    width = math.ceil((last - first + 1) / _MOST_NUMBERS)
+    low = np.arange(first, last + 1.0, width)
+    if width == 1:
+        return low, log_pmf(low)
+    high = np.minimum(low + width - 1, last)
+    ends = log_pmf(np.array([first, first + width, last - width, last], dtype=np.float64))
+    group = numerics.group_size(float(np.abs(np.diff(ends)[::2]).max()) / width)
+    return high, numerics.cell_sums(lambda values, _: log_pmf(values), low, high, group=group)[0]
