@@ -107,6 +107,8 @@ FOUND = (
         "check-in-gaussian-unshuffled",
         {"n": 10**9, "rate": 0.5, "sigma": 1e9, "rounds": 10**15, "delta": 1e-3},
     ),
+    # no root within the usual number of steps
+    ("averaged-window-numerical", {"n": 10**15, "slots": 10**15, "eps0": 30.0, "rounds": 1, "delta": 1e-9}),
     # refused without the name of a variable
     ("koskela2022-grid-500", {"n": 10**9, "k": 10**9, "eps0": 0.3, "rounds": 10**15, "delta": 1e-9}),
     # an upper bound that a difference of two equal doubles had put below the lower one

@@ -175,7 +175,7 @@ def test_loads_of_many_clients_are_not_listed_one_by_one():
     loads, counts = balle2020.dominating_loads(n=10**15, slots=2, delta=1e-9)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2**20
+    assert peak < 2**26  # what is imported on the way counts too
     assert counts.sum() == 2
     assert loads[counts > 0].max() > 5e14
 

@@ -24,6 +24,7 @@ from shuffledp.checkin.balle2020.strengths import (
 from shuffledp.checks import FloatArray
 
 _SHARES = np.geomspace(1e-6, 0.999999, 97)  # shares of delta that are tried for the loads; the best counts
+_TOLERANCE = 1e-15  # of a rate
 _MOST_LEVELS = 400  # of loads that are told apart
 
 
@@ -196,5 +197,6 @@ def _chernoff_quantile(trials: int, probability: float, delta: float) -> float:
         return 0.0
     if excess(1.0) <= 0:
         return float(trials)
-    rate = float(scipy.optimize.brentq(excess, probability, 1.0, xtol=1e-15))
-    return float(min(math.floor(trials * rate + 1e-6), trials))
+    # a rate of 1e-15 is found from 1 in more steps than usual, and known to the tolerance
+    rate = float(scipy.optimize.brentq(excess, probability, 1.0, xtol=_TOLERANCE, maxiter=1000))
+    return float(min(math.floor(trials * rate + max(1e-6, 2 * _TOLERANCE * trials)), trials))
