@@ -291,7 +291,7 @@ def test_not_even_the_smallest_eps0(made_up):
 
 def test_no_largest(made_up):
     made_up(lambda eps0, rounds, delta: 0.0)
-    with pytest.raises(ValueError, match=r"met by every value of eps0 up to 100000, so there is no largest;"):
+    with pytest.raises(ValueError, match=r"met by every value of eps0 up to 100000, where .*; lower"):
         calibration.largest_eps0("made-up", rounds=10, **CALIBRATE)
     with pytest.raises(ValueError, match=r"met by every value of rounds up to 1e\+15, .*; lower"):
         calibration.most_rounds("made-up", eps0=0, **CALIBRATE)
@@ -506,6 +506,15 @@ def test_the_variables_that_are_asked_for():
     assert asked == {"eps0", "rounds", "k", "n", "arriving", "rate", "sigma", "delta"}
 
 
+def test_values_that_an_accountant_refuses_keep_no_budget():
+    """Of little noise the accountant knows nothing: the search goes on with more of it."""
+    name, given = "distributed-check-in-pld", {"n": 100, "rate": 0.1, "rounds": 1, "delta": 1e-2}
+    found = calibration.solve(name, unknown="sigma", target_eps=1e6, **given)
+    assert accountants.epsilon(name, sigma=found, **given) <= 1e6
+    with pytest.raises(ValueError, match="sigma must be at least"):
+        accountants.epsilon(name, sigma=next_number(found, up=False), **given)
+
+
 def test_ends_of_a_range_are_answers():
     assert (
         calibration.solve("girgis2021-upper", unknown="k", target_eps=1e4, n=50, eps0=1, rounds=1, delta=0)
@@ -520,9 +529,24 @@ def test_ends_of_a_range_are_answers():
 @pytest.mark.parametrize(
     ("name", "unknown", "setting", "end"),
     [
-        ("liew2022-upper", "rate", {"n": 50, "eps0": 1}, "up to 0.9999999, so there is no largest"),
-        ("clones-joint-pld", "eps0", {"n": 50, "k": 5}, "up to 100000, so there is no largest"),
-        ("gaussian-unshuffled", "sigma", {"n": 50}, "down to 1e-100, so there is no least"),
+        (
+            "liew2022-upper",
+            "rate",
+            {"n": 50, "eps0": 1},
+            "up to 0.9999999, .* so there is no largest",
+        ),
+        (
+            "clones-joint-pld",
+            "eps0",
+            {"n": 50, "k": 5},
+            "up to 100000, .* so there is no largest",
+        ),
+        (
+            "gaussian-unshuffled",
+            "sigma",
+            {"n": 50},
+            "down to 1e-100, where epsilon is 0 by kept, so there is no least",
+        ),
     ],
 )
 def test_what_any_value_keeps_has_no_largest_and_no_least(made_up, name, unknown, setting, end):
@@ -531,7 +555,7 @@ def test_what_any_value_keeps_has_no_largest_and_no_least(made_up, name, unknown
         accountants.get(name), name="kept", compute=lambda rounds, **others: {"epsilon": 0.0 * rounds}
     )
     registry._REGISTRY["kept"] = entry
-    with pytest.raises(ValueError, match=f"is met by every value of {unknown} {end}; lower target_eps or"):
+    with pytest.raises(ValueError, match=f"is met by every value of {unknown} {end}.*; lower target_eps or"):
         calibration.solve("kept", unknown=unknown, target_eps=1, rounds=1, delta=1e-6, **setting)
 
 
@@ -547,6 +571,12 @@ def test_what_any_value_keeps_has_no_largest_and_no_least(made_up, name, unknown
             "gaussian-unshuffled",
             {"unknown": "n", "target_eps": 0.1, "sigma": 1, "rounds": 3, "delta": 1e-6},
             "for n from 1 to 1e+15 epsilon goes from 9.25",
+        ),
+        (
+            # of so little noise as the smallest its accountant knows nothing
+            "distributed-check-in-pld",
+            {"unknown": "sigma", "target_eps": 0.1, "n": 1000, "rate": 0.1, "rounds": 10, "delta": 1e-6},
+            "for sigma from 1e-100 to 1e+100 epsilon goes from 0.125818",
         ),
         (
             "krr-weak",

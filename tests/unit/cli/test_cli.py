@@ -309,7 +309,7 @@ def test_calibrate_as_json(given, value, unknown):
         ),
         (
             {"--rounds": None, "--eps0": "0"},
-            "met by every value of rounds up to 1e+15, so there is no largest",
+            "met by every value of rounds up to 1e+15, where epsilon is 0 by unshuffled-strong, so",
         ),
     ],
 )
@@ -360,7 +360,11 @@ OF_SYSTEMS = {
 }
 
 
-DEAR = {("shuffle", "approximate-ldp"), ("shuffled-check-in", "gaussian")}
+DEAR = {
+    ("shuffle", "approximate-ldp"),
+    ("shuffled-check-in", "gaussian"),
+    ("distributed-check-in", "gaussian"),
+}
 
 
 @pytest.mark.parametrize(

@@ -183,14 +183,23 @@ def solve(
     def epsilon(place: int) -> float:
         return float(entry.epsilon(**setting, **{unknown: domain.value(place)}))
 
+    def certified(place: int) -> float:
+        try:
+            return epsilon(place)
+        except ValueError:
+            # nothing wrong with the rest of the setting: the accountant has limits, as for little noise
+            if place == domain.start:
+                raise
+            return math.inf
+
     def height(place: int) -> float:
-        return height_above(epsilon(place), target)
+        return height_above(certified(place), target)
 
     rises = VARIABLES[unknown].rises
     dearest = domain.most if rises else domain.least
     found = _nearest(height, domain.start, *(domain.walks() if rises else domain.walks()[::-1]))
     if found is None:
-        costs = sorted(map(epsilon, (domain.least, domain.most)))
+        costs = sorted(map(certified, (domain.least, domain.most)))
         raise ValueError(
             f"target_eps={target:g} is too small: for {unknown} from {domain.value(domain.least):.7g} to "
             f"{domain.value(domain.most):.7g} epsilon goes from {rounding.shown(costs[0], 'upper')} to "
@@ -200,7 +209,8 @@ def solve(
     if found == dearest and domain.open:
         raise ValueError(
             f"target_eps={target:g} is met by every value of {unknown} {'up' if rises else 'down'} to "
-            f"{domain.value(dearest):.7g}, so there is no {'largest' if rises else 'least'}; "
+            f"{domain.value(dearest):.7g}, where epsilon is {rounding.shown(epsilon(dearest), 'upper')} by "
+            f"{entry.name}, so there is no {'largest' if rises else 'least'}; "
             "lower target_eps or change another variable"
         )
     return domain.value(found)

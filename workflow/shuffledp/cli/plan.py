@@ -28,10 +28,11 @@ _TABLE = ("phase", "what", "rounds", "epsilon >=", "epsilon <=", "left")
 def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> None:
     """Print what several phases cost together.
 
-    FILE (YAML) holds delta and phases, and a budget and a group if wanted. A phase is a system's variables
-    (n, k, eps0, ...) with rounds; or a release with known epsilon and delta; or noise with sigma and
-    sensitivity. The command prints epsilon after each phase, from below and from above, what is left of the
-    budget, and how many further rounds of the last phase fit. All phases must be for the same neighbours.
+    FILE (YAML) holds delta and phases; and, if wanted, a budget, a group of users, and the records of each. A
+    phase is a system's variables (n, k, eps0, ...) with rounds; or a release with known epsilon and delta; or
+    noise with sigma and sensitivity. The command prints epsilon after each phase, from below and from above,
+    what is left of the budget, and how many further rounds of the last phase fit. All phases must be for the
+    same neighbours.
     """
     if plot is not None:
         drawing.check(plot)
@@ -59,6 +60,7 @@ def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> N
                 "delta": found.delta,
                 "budget": found.budget,
                 "group": found.group,
+                "records": found.records,
                 "neighbours": None if found.neighbours is None else str(found.neighbours),
                 "bounds": found.bounds,
                 "phases": [row._asdict() for row in rows],
@@ -74,7 +76,7 @@ def _print(found: Plan, rows: list[Any], further: int | None) -> None:
 
     about = [f"delta={found.delta:.15g}"]
     about += [f"neighbours by {found.neighbours}"] if found.neighbours else []
-    about += [f"groups of {found.group} records"] if found.group > 1 else []
+    about += [f"groups of {found.differing} records"] if found.differing > 1 else []
     click.echo("; ".join(about))
     printing.table(
         _TABLE,

@@ -229,6 +229,19 @@ def test_a_group_has_the_delta_of_group_privacy():
     assert plan({**TINY, "eps0": 0.5, "rounds": 2}, delta=0, group=4).spent()[0].upper == pytest.approx(4.0)
 
 
+def test_users_with_several_records_are_groups_of_them():
+    phase = {**SHUFFLE, "rounds": 50}
+    users = plan(phase, group=2, records=3)
+    assert users.epsilon([50]) == plan(phase, group=6).epsilon([50]) > plan(phase, group=2).epsilon([50])
+    assert any("a group of g" in words for words in plan(phase, records=2).bounds)
+
+
+def test_releases_that_spend_delta_are_told_so():
+    release = {"release": {"epsilon": 0.5, "delta": 4e-6}, "rounds": 3}
+    with pytest.raises(PlanError, match=r"delta = 1e-05 is spent already: .* make 1\.2e-05, .*; raise delta"):
+        plan({**SHUFFLE, "rounds": 1}, release, budget=9).spent()
+
+
 def test_several_reports_are_one_with_a_larger_eps0():
     several = plan({**SHUFFLE, "eps0": 0.5, "reports": 2, "rounds": 10})
     assert several.spent()[0].upper == plan({**SHUFFLE, "rounds": 10}).spent()[0].upper
@@ -278,6 +291,7 @@ ONE = {**SHUFFLE, "rounds": 2}
         ({"delta": math.nan, "phases": [ONE]}, ("delta",), "delta must lie in"),
         ({"delta": 1e-5, "phases": [ONE], "budget": math.nan}, ("budget",), "budget must be"),
         ({"delta": 1e-5, "phases": [ONE], "group": 1.5}, ("group",), "group must be a whole number"),
+        ({"delta": 1e-5, "phases": [ONE], "records": 0}, ("records",), "records must be a whole number"),
         ({"delta": 1e-5, "phases": [3]}, ("phases", 0), "phase 1 must hold keys"),
         (
             {"delta": 1e-5, "phases": [{**ONE, "epso": 1}]},

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shuffledp import checks, numerics
+from shuffledp import checks, numerics, rounding
 from shuffledp.accountants import systems
 from shuffledp.accountants.inversion import height_above, neighbours
 from shuffledp.accountants.plans import reading
@@ -22,7 +22,7 @@ from shuffledp.variables import VARIABLES, check_limit
 _SETTLED, _MOST_STEPS = 1e-9, 100  # when epsilon of a group has settled: relative steps, and how many
 _POINTS = 12  # of a curve, a phase
 _MOST_ROUNDS = round(VARIABLES["rounds"].most)
-_OF_PLAN = ("delta", "budget", "group", "phases")
+_OF_PLAN = ("delta", "budget", "group", "records", "phases")
 _GROUPS = "a group of g: g epsilon at delta (e^(g epsilon) - 1)/(e^epsilon - 1)"
 _ARRIVING = (
     "at least so many of k reports arrive, whoever drops out: a shuffle of these, and k/n known to be drawn"
@@ -61,13 +61,15 @@ class Plan:
         phases: in their order.
         delta: target for all phases together, in [0, 1); 0 asks for pure DP.
         budget: the epsilon that may be spent, None for none.
-        group: records that may differ at once; a user who holds several records is such a group.
+        group: users who may differ at once, who hold a record each unless ``records`` says more.
+        records: those that a user holds at most, each with a client of its own.
     """
 
     phases: tuple[Phase, ...]
     delta: float
     budget: float | None = None
     group: int = 1
+    records: int = 1
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Plan:
@@ -87,10 +89,11 @@ class Plan:
         if budget is not None:
             budget = reading.at(("budget",), lambda: checks.positive("budget", budget))
         group = reading.at(("group",), lambda: checks.count("group", raw.get("group", 1)))
-        reading.at(("group",), lambda: check_limit("n", group))
+        records = reading.at(("records",), lambda: checks.count("records", raw.get("records", 1)))
+        reading.at(("group",), lambda: check_limit("n", group * records))
         phases = tuple(reading.phase(entry, place) for place, entry in enumerate(entries))
         reading.check_together(phases)
-        return cls(phases, delta, budget, group)
+        return cls(phases, delta, budget, group, records)
 
     @property
     def neighbours(self) -> systems.Neighbours | None:
@@ -103,9 +106,14 @@ class Plan:
         return min((phase.clients for phase in self.phases if phase.clients is not None), default=None)
 
     @property
+    def differing(self) -> int:
+        """How many records may differ at once: all those of a group of users."""
+        return self.group * self.records
+
+    @property
     def bounds(self) -> list[str]:
-        """The bounds behind the fields ``group`` and ``reports``, in words, where they are used."""
-        used = [_GROUPS] if self.group > 1 else []
+        """The bounds behind ``group``, ``records``, ``arriving`` and ``reports``, in words, where used."""
+        used = [_GROUPS] if self.differing > 1 else []
         used += [_ARRIVING] if any("arriving" in phase.what for phase in self.phases) else []
         return used + ([_REPORTS] if any("reports" in phase.what for phase in self.phases) else [])
 
@@ -132,17 +140,17 @@ class Plan:
                 counts[phase.part] = counts.get(phase.part, 0) + count
         if side == "lower":
             return composed(counts, self.delta, "lower")
-        if self.group == 1:
+        if self.differing == 1:
             return composed(counts, self.delta, "upper")
         return self._of_group(counts)
 
     def _of_group(self, counts: Mapping[Any, int]) -> float:
         """Return epsilon of a group: it rises from that of one record until the rest of delta is enough."""
         if self.delta == 0:
-            return self.group * composed(counts, 0.0, "upper")
+            return self.differing * composed(counts, 0.0, "upper")
         epsilon = 0.0
         for _ in range(_MOST_STEPS):
-            log_factor = _log_group_factor(self.group, epsilon)
+            log_factor = _log_group_factor(self.differing, epsilon)
             rest = math.exp(math.log(self.delta) - log_factor) * (1 - ROUNDING * (1 + abs(log_factor)))
             if rest < numerics.SMALLEST_DELTA:
                 break
@@ -150,9 +158,9 @@ class Plan:
             if math.isinf(found):  # what a release discloses is more than the rest, which only shrinks
                 break
             if found <= epsilon:
-                return self.group * epsilon * (1 + ROUNDING)
+                return self.differing * epsilon * (1 + ROUNDING)
             epsilon = found * (1 + _SETTLED)
-        return self.group * composed(counts, 0.0, "upper")
+        return self.differing * composed(counts, 0.0, "upper")
 
     def spent(self) -> list[Spent]:
         """Return what has been spent after each phase.
@@ -166,14 +174,27 @@ class Plan:
             upper = self.epsilon(rounds)
             left = None if self.budget is None else self.budget - upper
             if left is not None and left < 0:
-                raise PlanError(
-                    f"the budget epsilon = {self.budget:g} is spent already: phase {place + 1}, "
-                    f"{phase.name!r}, brings epsilon to {upper:.7g}; raise budget, or take fewer rounds",
-                    ("phases", place),
-                )
+                raise PlanError(self._overspent(place, upper), ("phases", place))
             lower = min(self.epsilon(rounds, side="lower"), upper)
             rows.append(Spent(phase.name, phase.what, phase.rounds, lower, upper, left))
         return rows
+
+    def _overspent(self, place: int, upper: float) -> str:
+        """Return what is wrong where the phases up to one cost more than the budget."""
+        so_far = self.phases[: place + 1]
+        fails = math.fsum(
+            phase.rounds * phase.part.delta for phase in so_far if isinstance(phase.part, Release)
+        )
+        where = f"phase {place + 1}, {so_far[-1].name!r}"
+        if math.isinf(upper) and fails * self.differing >= self.delta:
+            return (
+                f"delta = {self.delta:g} is spent already: up to {where}, the deltas of releases make "
+                f"{fails * self.differing:g}, so that no epsilon holds; raise delta, or leave releases out"
+            )
+        return (
+            f"the budget epsilon = {self.budget:g} is spent already: {where}, brings epsilon to "
+            f"{rounding.shown(upper, 'upper')}; raise budget, or take fewer rounds"
+        )
 
     def further_rounds(self) -> int | None:
         """Return how many more rounds of the last phase stay within the budget; None for any number.
