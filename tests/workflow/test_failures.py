@@ -59,8 +59,10 @@ def test_a_mistake_in_the_configuration_is_said_once(clone, old, new, says):
 
 @pytest.mark.parametrize(("text", "says"), each_but_the_first_is_slow(OVERLAYS))
 def test_a_mistake_in_an_overlay_is_placed_there(clone, text, says):
+    # the same mistake in a file that the second one overrides
+    (clone.path / "theirs.yaml").write_text("\n" + text, encoding="utf-8")
     (clone.path / "mine.yaml").write_text(text, encoding="utf-8")
-    run = clone.run("--dry-run", "--configfile", "mine.yaml")
+    run = clone.run("--dry-run", "--configfile", "theirs.yaml", "mine.yaml")
     assert_refused(run, says)
     assert "mine.yaml line 2)" in run.output
 

@@ -15,8 +15,9 @@ from shuffledp.training.data.checksums import IDX_SHA256
 from shuffledp.training.experiment import DATA
 
 try:
-    # Snakemake lists the files of its command line, which override, first.
-    SETTINGS = configuration.resolve(config, files=workflow.configfiles[::-1])
+    # Snakemake lists the files of its command line, of which each overrides those before it, first.
+    OVERLAYS = workflow.overwrite_configfiles
+    SETTINGS = configuration.resolve(config, files=[*workflow.configfiles[len(OVERLAYS) :], *OVERLAYS])
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 
