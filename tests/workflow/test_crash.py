@@ -24,8 +24,7 @@ from shuffledp.reproduction import recovery
 from .clone import SMOKE, TIMEOUT, Clone
 
 KILLS = 20
-MORE_KILLS = 6
-FEW_KILLS = 2  # of which the last is to hit a training
+FEW_KILLS = 6  # of which one in four is to hit a training
 CONFIG = """\
 paths: {results: results, figures: figures, ledger: results/pages/claims.md}
 styles: {girgis2021-upper: {color: "#0072b2", line: solid}}
@@ -153,12 +152,11 @@ class Whole:
     kills: int = KILLS
 
 
-@pytest.fixture(params=["three jobs", pytest.param("three jobs, often", marks=pytest.mark.slow), "smoke"])
+@pytest.fixture(params=[pytest.param("three jobs", marks=pytest.mark.slow), "smoke"])
 def whole(request, clone):
-    if request.param.startswith("three jobs"):
-        kills = MORE_KILLS if "often" in request.param else FEW_KILLS
+    if request.param == "three jobs":
         small = request.getfixturevalue("small")
-        return Whole(small, ARGUMENTS, tables=2, longest=0.9, trains=True, kills=kills)
+        return Whole(small, ARGUMENTS, tables=2, longest=0.9, trains=True, kills=FEW_KILLS)
     if os.environ.get("SHUFFLEDP_TEST_CRASH") != "1":
         pytest.skip("run by make test-crash")
     arguments = ("--cores", "all", "all", TRAINED, *SMOKE)

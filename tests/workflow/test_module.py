@@ -1,5 +1,7 @@
 """Another workflow takes this one's rules up as a module, from a directory of its own."""
 
+import pytest
+
 from .clone import Clone
 from .conftest import make_clone
 
@@ -36,6 +38,7 @@ def test_rules_are_used_from_elsewhere(origin, tmp_path):
     assert not checkout.changed(), "what is made lies where it was asked for"
 
 
+@pytest.mark.slow
 def test_root_makes_what_the_workflow_makes(clone):
     """An included file does not choose what is made by default."""
     (clone.path / "config/README.md").unlink()

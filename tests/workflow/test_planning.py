@@ -127,6 +127,7 @@ def test_an_edit_plans_what_rests_on_it(clone, edits):
     assert clone.pending() == expected
 
 
+@pytest.mark.slow
 def test_files_damaged_right_after_their_run_are_made_again(smoke_copy):
     """No run in between has seen them whole, so that no time of a file gives them away."""
     quantity, lost = next((smoke_copy.path / "results/smoke/balle2020").rglob("*.csv")), FEW[1]

@@ -48,6 +48,7 @@ slow = pytest.mark.slow
 DEAR = (
     "results/liew2022/accounting/b/liew2022-lower",
     "results/liew2022/distributed/a/distributed-check-in-strong",
+    "results/liew2022/fig3b_epsilon/c/privacy_utility-check-in-gaussian-pld",
 )
 
 

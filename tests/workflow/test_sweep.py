@@ -44,7 +44,7 @@ def test_a_dry_run_of_the_full_study_says_how_much_is_left(clone, monkeypatch, t
 @pytest.mark.parametrize(
     ("overlay", "trainings", "curves"),
     [
-        pytest.param("sweep: {grid: {eps0: [1], k: [50]}}\n", 2, 2, id="one cell"),
+        pytest.param("sweep: {grid: {eps0: [1], k: [50]}}\n", 2, 2, id="one cell", marks=pytest.mark.slow),
         pytest.param("{}\n", 4, 4, id="whole", marks=pytest.mark.slow),
     ],
 )

@@ -53,6 +53,7 @@ def test_a_figure_that_no_run_is_there_for_is_not_drawn(untrained):
     }
 
 
+@pytest.mark.slow
 def test_results_that_are_missing_are_made_only_if_asked_for(untrained, shipped):
     clone = untrained
     assert not clone.plan().jobs.keys() & {"train", "fetch_images"}
@@ -83,6 +84,7 @@ def test_only_the_run_that_is_missing_is_planned(trained):
     assert clone.plan("all_trainings").jobs == {"fetch_images": 1, "train": 1}
 
 
+@pytest.mark.slow
 def test_an_edit_of_code_plans_the_runs_behind_it_and_only_if_asked(trained):
     clone, runs = trained
     clone.append(DRAWN, "\n_UNUSED = 1\n")
@@ -156,6 +158,7 @@ def few(clone):
 RUNS = [f"results/smoke/training/girgis2021-nonprivate/seed{seed}.csv" for seed in range(2)]
 
 
+@pytest.mark.slow
 def test_one_job_trains_all_seeds_that_are_not_there(few):
     pytest.importorskip("torch")
     arguments = ("--cores", "1", *RUNS, *SMOKE, "few.yaml")

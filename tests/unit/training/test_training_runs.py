@@ -418,6 +418,7 @@ def test_excess_risk_is_a_column_of_runs_by_theorem_3(tmp_path):
         module.train(short, seed=0, data=data)
 
 
+@pytest.mark.slow
 def test_the_gaussian_limit_learns_as_the_sum_does():
     """Accuracies of two ways to draw the same law differ by no more than those of two seeds do."""
     module = runs()
@@ -467,6 +468,7 @@ def environment(root):
     return {**os.environ, "PYTHONPATH": str(root / "workflow")}
 
 
+@pytest.mark.slow
 def test_hard_case_f1_kill_in_the_middle_of_an_epoch(root, tmp_path):
     """kill -9 as soon as some epoch's checkpoint is there; the next run ends in the same table."""
     pytest.importorskip("torch")
