@@ -9,6 +9,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib import image
 
+from shuffledp.reproduction.figures import simulation
 from shuffledp.reproduction.figures.bounds import draw_bounds
 from shuffledp.reproduction.figures.style import _STYLE, line, save, style
 
@@ -150,6 +151,8 @@ def looks_of(figure):
         for one in figure.lines:
             panels.setdefault(one.panel, []).append(one.look)
         return list(panels.values())
+    if figure.kind == "simulation":
+        return [simulation.looks_of(len(figure.panels))]
     looks = getattr(figure, "looks", {}).values()
     return [list({look["label"]: look for look in looks}.values())]
 

@@ -725,7 +725,7 @@ def test_check_in_rates_are_compared_after_as_many_rounds(least, verdict):
             "about 90% after 1,600 rounds with 0.85 C;",
         ),
         ("L4a", (0.8, 0.85, 0.88), "not tested as stated", "still rises at the end"),
-        ("L4b", (0.8, 0.85, 0.9), "reproduced", "mean accuracy"),
+        ("L4b", (0.8, 0.85, 0.9), "reproduced under a stated reading", "mean accuracy"),
         ("L4b", (0.95, 0.9, 0.93), "not reproduced", "mean accuracy"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -148,6 +149,7 @@ _ERRORS = {
 _FINE = 4  # points of a line for each estimate
 _WHISKERS = 2  # standard errors
 _EXACT = 0.7  # width of its lines
+_MARKERS = ("o", "^", "s", "v", "D", "X", "P")  # of numbers of clients, whose colours may be alike in grey
 _ROOM = 20.0  # times the largest value, for the legend above the curves
 _TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
 
@@ -170,19 +172,17 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
         lower and upper; error bars have two standard errors to either side. Estimates of 0, and what is not
         finite, are left out, marked at the end of the axis, and counted in a warning.
     """
-    from matplotlib import colormaps
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     with style():
         figure = Figure(figsize=(3 * PANEL_WIDTH, PANEL_HEIGHT + 0.75), layout="constrained")
         axes = figure.subplots(1, 3)
-        looks = colormaps["viridis"](np.linspace(0, 0.9, len(tables)))
         for axis, name, (sampling, label) in zip(axes, "ab", _SHOWN.items(), strict=False):
             panel = Panel(axis, name, log_x=False, log_y=name == "a")
-            for table, color in zip(tables, looks, strict=True):
+            for table, look in zip(tables, looks_of(len(tables)), strict=True):
                 rows = table[table.sampling == sampling]
-                (_draw_profile if name == "a" else _draw_over_exact)(axis, panel, rows, color)
+                (_draw_profile if name == "a" else _draw_over_exact)(axis, panel, rows, look)
             panel.finish()
             axis.set_title(f"({name}) points {label}")
         axes[0].set_ylabel(r"$\delta$")
@@ -202,6 +202,16 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
     return figure
 
 
+def looks_of(count: int) -> list[dict[str, str]]:
+    """Return colour and marker of so many numbers of clients, in their order."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    colors = map(to_hex, colormaps["viridis"](np.linspace(0, 0.9, count)))
+    markers = itertools.cycle(_MARKERS)
+    return [{"color": color, "marker": marker} for color, marker in zip(colors, markers, strict=False)]
+
+
 def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
     setting: dict[str, Any] = {
         "n": int(table.n.iloc[0]),
@@ -211,33 +221,38 @@ def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(shuffled_gaussian(eps, **setting, bound=bound)) for bound in ("lower", "upper")]
 
 
-def _draw_profile(axis: Axes, panel: Panel, table: pd.DataFrame, color: np.ndarray) -> None:
+def _draw_profile(axis: Axes, panel: Panel, table: pd.DataFrame, look: Mapping[str, Any]) -> None:
     eps = np.linspace(table.epsilon.min(), table.epsilon.max(), _FINE * (len(table) - 1) + 1)
     for bound in _exact(table, eps):
         seen = bound > 0  # of what is not, the estimates at the same epsilons tell
-        axis.plot(eps[seen], bound[seen], color=color, linewidth=_EXACT)
-    _draw_points(axis, panel, table, table.estimate, table.standard_error, color)
+        axis.plot(eps[seen], bound[seen], color=look["color"], linewidth=_EXACT)
+    _draw_points(axis, panel, table, table.estimate, table.standard_error, look)
 
 
-def _draw_over_exact(axis: Axes, panel: Panel, table: pd.DataFrame, color: np.ndarray) -> None:
+def _draw_over_exact(axis: Axes, panel: Panel, table: pd.DataFrame, look: Mapping[str, Any]) -> None:
     exact = _exact(table, table.epsilon.to_numpy())[1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        _draw_points(axis, panel, table, table.estimate / exact, table.standard_error / exact, color)
+        _draw_points(axis, panel, table, table.estimate / exact, table.standard_error / exact, look)
 
 
 def _draw_points(
-    axis: Axes, panel: Panel, table: pd.DataFrame, value: pd.Series, error: pd.Series, color: np.ndarray
+    axis: Axes,
+    panel: Panel,
+    table: pd.DataFrame,
+    value: pd.Series,
+    error: pd.Series,
+    look: Mapping[str, Any],
 ) -> None:
-    shown = panel.keep(f"n = {table.n.iloc[0]:g}", table.epsilon, value, color=color)
+    shown = panel.keep(f"n = {table.n.iloc[0]:g}", table.epsilon, value, color=look["color"])
     axis.errorbar(
         table.epsilon[shown],
         value[shown],
         yerr=_WHISKERS * error[shown],
-        fmt="o",
-        markersize=2,
+        linestyle="none",
+        markersize=2.5,
         elinewidth=0.8,
         capsize=1.2,
-        color=color,
+        **look,
         label=f"$n = {table.n.iloc[0]:g}$",
     )
 

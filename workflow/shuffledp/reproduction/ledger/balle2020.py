@@ -9,11 +9,18 @@ import pandas as pd
 
 from shuffledp import rounding
 from shuffledp.checkin import balle2020
-from shuffledp.reproduction.ledger.claims import CurveKey, Decision, RunKey, claim, number, setting_of
+from shuffledp.reproduction.ledger.claims import (
+    STANDARD_ERRORS,
+    CurveKey,
+    Decision,
+    RunKey,
+    claim,
+    number,
+    setting_of,
+)
 
 Tables = Mapping[str, pd.DataFrame]
 _PAPER = "balle2020"
-_ERRORS = 4  # standard errors within which a drawn mean must lie
 
 
 @claim(
@@ -81,7 +88,7 @@ def _b2(tables: Tables) -> Decision:
     )
     if max(over) > 1:
         return Decision(ours, "not reproduced", "an expectation exceeds its bound")
-    if max(off) > _ERRORS:
+    if max(off) > STANDARD_ERRORS:
         return Decision(ours, "not reproduced", "drawn check-ins have another mean than the formula")
     return Decision(
         ours, "reproduced", "the expectations lie below the bounds and agree with drawn check-ins"
@@ -163,9 +170,13 @@ def _in_training(table: pd.DataFrame, bound: float) -> Decision:
     error = max(made.std(ddof=1) / np.sqrt(made.size), 1 / made.size)
     told = f"{made.mean():,.0f} (standard error {error:,.0f}), the mean of {made.size} windows"
     ours = f"{told}, against {bound:,.0f}"
-    if made.mean() > bound + _ERRORS * error:
+    if made.mean() > bound + STANDARD_ERRORS * error:
         return Decision(ours, "not reproduced", "more dummy updates than the bound and chance allow")
-    return Decision(ours, "reproduced", "as far as so many windows can tell")
+    why = "the mean lies below the bound"
+    if made.mean() > bound:
+        over = (made.mean() - bound) / error
+        why = f"the mean lies {over:.1f} standard errors above the bound, within what chance does"
+    return Decision(ours, "reproduced", f"{why}, as far as so many windows can tell")
 
 
 @claim(

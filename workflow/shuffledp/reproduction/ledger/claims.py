@@ -23,6 +23,7 @@ ALMOST = 0.1  # relative: what "almost matches" and "close" are taken to mean
 DEVIATIONS = 2.0  # within which accuracies agree
 GAP = (0.5, 1.5)  # times a stated gap, between which ours has to lie
 MUCH, FAR = 2, 10  # how many times: "much" tighter, "far" below
+STANDARD_ERRORS = 4  # within which a mean of drawn runs agrees with what is computed
 ABOUT = 0.01  # of an accuracy that is stated as about so much
 STATED_POINTS = 0.005  # of an accuracy that is stated without a deviation
 
@@ -34,7 +35,10 @@ RULES: dict[str, str] = {
     "much": f"One value is at least {MUCH} times the other.",
     "far": f"One value is at least {FAR} times the other.",
     "crossing": "The two curves cross within the figure.",
-    "inequality": "The inequality holds at every computed point, and for as many drawn runs as stated.",
+    "inequality": (
+        "The inequality holds at every computed point, and for as many drawn runs as stated; where a mean of "
+        f"drawn runs is compared, it is at most {STANDARD_ERRORS} of its standard errors on the wrong side."
+    ),
     "accuracy": (
         f"Our mean accuracy is within {DEVIATIONS:g} standard deviations of the stated one: the paper's "
         "deviation and ours, added in quadrature."
