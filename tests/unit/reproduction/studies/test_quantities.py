@@ -44,8 +44,10 @@ def test_simple_forms_are_those_of_the_paper_and_bound_what_they_are_of():
         [0.35 * math.sqrt(math.log(1e6)) / 100, 0.7 * math.sqrt(math.log(1e6)) / 100]
     )
     assert swept("window-epsilon", "eps0", [0.5, 1.0], **one)["value"] < simple
-    with pytest.raises(ValueError, match="eps0"):
+    with pytest.raises(ValueError, match="eps0 must be at most 1 for the simple form"):
         swept("window-epsilon-simple", "eps0", [1.1], **one)
+    with pytest.raises(ValueError, match=r"delta must be at most 0\.01 for the simple form"):
+        swept("window-epsilon-simple", "eps0", [1.0], **{**one, "delta": 0.02})
     ten = {"n": 1e5, "slots": 1e4, "delta": 1e-6}
     closed, composed = (swept(name, "eps0", [2.0], **ten)["value"][0] for name in WINDOWS)
     x = (math.exp(2) - 1) * math.exp(1) * math.sqrt(math.log(1e6) / 1e5)

@@ -23,6 +23,7 @@ from shuffledp.checkin.balle2020.windows import (
     empty_slots,
     fixed_window,
     repeated_fixed_window,
+    simple_fixed_window,
     sliding_window,
     sliding_window_empty_slots,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "repeated_fixed_window",
     "shuffling",
     "shuffling_epsilons",
+    "simple_fixed_window",
     "sliding_window",
     "sliding_window_empty_slots",
     "with_failure",

@@ -86,6 +86,35 @@ def fixed_window(
     return composed(_check_in_epsilons(last, slots, eps0, p0), eps0, delta, strength, rounds, length)
 
 
+def simple_fixed_window(*, slots: int, eps0: float, delta: float, participation: float = 1.0) -> float:
+    """Return epsilon of fixed-window check-ins in the simple form that ends Theorem 3.2.
+
+    7 p0 eps0 sqrt(log(1/delta)/m), which rounds the constants of (A.4) up. With p0 = 1 it is that of
+    Theorem 4.3 for a sliding window.
+
+    Args:
+        slots: m, of the window.
+        eps0: local privacy parameter, in [0, 1].
+        delta: target, in (0, 0.01].
+        participation: p0, the probability of taking part at all, in [0, 1].
+
+    Returns:
+        The printed value, an upper bound: more than ``fixed_window`` in closed form.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    slots, eps0, delta = checks.count("slots", slots), checks.eps0(eps0), checks.probability("delta", delta)
+    p0 = checks.probability("participation", participation, zero=True, one=True)
+    for name, value, most in (("eps0", eps0, 1), ("delta", delta, 0.01)):
+        if value > most:
+            raise ValueError(
+                f"{name} must be at most {most} for the simple form of Theorem 3.2, got {value}; use "
+                "fixed_window, which needs no condition"
+            )
+    return 7 * p0 * eps0 * math.sqrt(-math.log(delta) / slots)
+
+
 def repeated_fixed_window(
     *, n: int, slots: int, eps0: float, delta: float, strength: str = "closed_form"
 ) -> float:

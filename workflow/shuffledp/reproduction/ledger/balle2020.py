@@ -45,7 +45,12 @@ def _b1(tables: Tables) -> Decision:
         if "participation" not in some:
             some = some.assign(participation=1.0)
         within[name] = some
-        simple = 7 * some.participation * some.eps0 * np.sqrt(np.log(1 / some.delta) / some.slots)
+        simple = [
+            balle2020.simple_fixed_window(
+                slots=int(row.slots), eps0=row.eps0, delta=row.delta, participation=row.participation
+            )
+            for row in some.itertuples()
+        ]
         ratios.append(some.theorem_epsilon / simple)
     every = pd.concat(ratios)
     ours = (

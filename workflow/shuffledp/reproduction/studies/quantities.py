@@ -246,9 +246,11 @@ def _window_epsilon(*, slots: int, participation: float, eps0: float, delta: flo
     variables=_OF_WINDOW,
 )
 def _simple_window_epsilon(*, slots: int, participation: float, eps0: float, delta: float) -> Point:
-    if checks.eps0(eps0) > 1:
-        raise ValueError(f"eps0 must be at most 1 for the simple form of Theorem 3.2, got {eps0}")
-    return {"value": 7 * participation * eps0 * math.sqrt(-math.log(delta) / slots)}
+    return {
+        "value": balle2020.simple_fixed_window(
+            slots=slots, eps0=eps0, delta=delta, participation=participation
+        )
+    }
 
 
 @register(
