@@ -51,6 +51,11 @@ def composed(counts: Mapping[Any, int], delta: float, side: Side) -> float:
     return min(pure, _lower(moving, delta))
 
 
+def disclosed(counts: Mapping[Any, int]) -> float:
+    """Return the delta that releases of known privacy take, summed over them (basic composition)."""
+    return math.fsum(part.delta * count for part, count in counts.items() if isinstance(part, Release))
+
+
 def _mu(counts: Mapping[Any, int], side: Side) -> float:
     squares = sum(part.mu**2 * count for part, count in counts.items() if isinstance(part, Noise))
     return math.sqrt(squares) * (1 + ROUNDING if side == "upper" else 1 - ROUNDING)

@@ -14,7 +14,7 @@ from shuffledp import checks, numerics, rounding
 from shuffledp.accountants import systems
 from shuffledp.accountants.inversion import height_above, neighbours
 from shuffledp.accountants.plans import reading
-from shuffledp.accountants.plans.composing import ROUNDING, composed
+from shuffledp.accountants.plans.composing import ROUNDING, composed, disclosed
 from shuffledp.accountants.plans.parts import Noise, Phase, PlanError, Release, Rounds, Side
 from shuffledp.checks import FloatArray
 from shuffledp.variables import VARIABLES, check_limit
@@ -133,11 +133,7 @@ class Plan:
             raise ValueError(
                 f"rounds must hold a number for each of {len(self.phases)} phases, got {len(rounds)}"
             )
-        counts: dict[Rounds | Release | Noise, int] = {}
-        for phase, value in zip(self.phases, rounds, strict=True):
-            count = checks.count("rounds", value, at_least=0)
-            if count:
-                counts[phase.part] = counts.get(phase.part, 0) + count
+        counts = _counts(self.phases, [checks.count("rounds", value, at_least=0) for value in rounds])
         if side == "lower":
             return composed(counts, self.delta, "lower")
         if self.differing == 1:
@@ -182,9 +178,7 @@ class Plan:
     def _overspent(self, place: int, upper: float) -> str:
         """Return what is wrong where the phases up to one cost more than the budget."""
         so_far = self.phases[: place + 1]
-        fails = math.fsum(
-            phase.rounds * phase.part.delta for phase in so_far if isinstance(phase.part, Release)
-        )
+        fails = disclosed(_counts(so_far, [phase.rounds for phase in so_far]))
         where = f"phase {place + 1}, {so_far[-1].name!r}"
         if math.isinf(upper) and fails * self.differing >= self.delta:
             return (
@@ -241,6 +235,15 @@ class Plan:
             before[place] = phase.rounds
         names = ("rounds", "phase", "epsilon_lower", "epsilon_upper")
         return dict(zip(names, np.array(rows).T, strict=True))
+
+
+def _counts(phases: Sequence[Phase], rounds: Sequence[int]) -> dict[Rounds | Release | Noise, int]:
+    """Return how many rounds there are of each part, of so many rounds of the phases."""
+    counts: dict[Rounds | Release | Noise, int] = {}
+    for phase, count in zip(phases, rounds, strict=True):
+        if count:
+            counts[phase.part] = counts.get(phase.part, 0) + count
+    return counts
 
 
 def _points(rounds: int) -> list[int]:
