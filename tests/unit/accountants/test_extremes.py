@@ -318,3 +318,15 @@ def test_hard_case_a1_is_met_from_below_too(delta, exact):
     """One client's randomised response, whose losses are lattice points: nothing is lost."""
     found = accountants.epsilon("rr2-lower", n=1, k=1, eps0=0.05, rounds=10**4, delta=delta)
     assert found == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "delta", "says"),
+    [
+        (10, 1e-14, r"delta must be .*e-.* at least for a Fourier transform"),
+        (10**9, 0.5, r"rounds must be fewer for a Fourier transform"),
+    ],
+)
+def test_what_a_fourier_transform_cannot_tell_has_a_remedy(rounds, delta, says):
+    with pytest.raises(ArithmeticError, match=says):
+        accountants.epsilon("koskela2022-fourier", n=1000, k=1000, eps0=4.0, rounds=rounds, delta=delta)

@@ -307,6 +307,15 @@ def test_rows_of_zeros_say_nothing(name, dtype, batch, clipped):
     assert abs(positive - count / 2) < 5.5 * math.sqrt(count) / 2
 
 
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_nobody_sends_nothing(name):
+    randomizer, source, total = make(name, 10), generator(0), torch.zeros(10, dtype=torch.float64)
+    nobody = torch.zeros(0, 10)
+    assert randomizer.randomize(randomizer.clip_(nobody), generator=source).shape == (0, 10)
+    randomizer.add(total, nobody, generator=source)
+    assert not total.any()
+
+
 def test_lengths_of_rows_of_zeros_are_not_negative():
     """A negative zero would divide the radius to minus infinity."""
     for name in registry.NAMES:

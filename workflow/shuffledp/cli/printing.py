@@ -114,9 +114,12 @@ def warn_of_little(*guarantees: tuple[Mapping[str, float], float]) -> None:
         warn(f"{where}epsilon = inf is no guarantee: no finite bound was found here")
     largest = max(filter(math.isfinite, epsilons), default=0.0)
     if largest > _LITTLE:
+        from shuffledp import rounding
+
+        shown = rounding.shown(largest, "upper", digits=4)
         warn(
-            f"{where}epsilon = {largest:.4g} promises next to nothing: what is published may be "
-            f"e^{largest:.4g} times as likely with one record as with another"
+            f"{where}epsilon = {shown} promises next to nothing: what is published may be "
+            f"e^{shown} times as likely with one record as with another"
         )
 
 

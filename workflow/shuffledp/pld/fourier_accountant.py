@@ -139,10 +139,12 @@ def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str)
             break
         limit *= 2
     else:
+        least = total.error / _ACCURACY
+        remedy = f"delta must be {least:.1g} at least" if least < 1 else "rounds must be fewer"
         raise ArithmeticError(
-            "delta must be larger for a Fourier transform in double precision, which errs by "
-            f"{total.error:.1g}, got {delta:g}; clones-pld and the hockey-stick forms of krr have no such "
-            "limit"
+            f"{remedy} for a Fourier transform in double precision, which errs by {total.error:.1g} here; "
+            f"got delta = {delta:g} and rounds = {rounds}; clones-pld and the hockey-stick forms of krr have "
+            "no such limit"
         )
     left = delta - total.infinite - total.error
     return _tail_root(total, left) if form == "tail" else _divergence_root(total, left)

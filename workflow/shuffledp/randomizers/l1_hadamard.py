@@ -69,7 +69,7 @@ class L1Hadamard(base.Randomizer):
         rows, signs = self._reports(x, generator)
         outer, inner = self._factors(x.device, x.dtype)
         high, low = outer[rows // inner.shape[0]], inner[rows % inner.shape[0]]
-        decoded = (high.unsqueeze(2) * low.unsqueeze(1)).reshape(x.shape[0], -1)[:, : self.dimension]
+        decoded = (high.unsqueeze(2) * low.unsqueeze(1)).reshape(x.shape[0], self.padded)[:, : self.dimension]
         return decoded * (self.scale * signs).to(x.dtype).unsqueeze(1)
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
