@@ -192,13 +192,13 @@ CONSTANTS = {
     ),
     "lower bounds at pure DP": (
         registry,
-        "_PURE_ROUNDING",
+        "_BASIC_ROUNDING",
         -1,
         lambda: accountants.epsilon("rr2-lower", n=1, k=1, eps0=1.0, rounds=3, delta=1e-300),
     ),
     "upper bounds at pure DP": (
         registry,
-        "_PURE_ROUNDING",
+        "_BASIC_ROUNDING",
         1,
         lambda: accountants.epsilon("unshuffled-strong", n=1, k=1, eps0=1.0, rounds=3, delta=1e-300),
     ),

@@ -13,6 +13,7 @@ from scipy import stats
 
 from shuffledp import accountants, profiles, rdp
 from shuffledp.accountants import systems
+from shuffledp.approximate_dp import composition
 from shuffledp.checkin import liew2022, liew2022_conversions
 from shuffledp.profiles import approximate
 from shuffledp.profiles.joint_clones import joint_outcomes
@@ -285,6 +286,46 @@ def test_accountants_of_approximate_randomisers(protocol, name):
     default = systems.get(protocol, "approximate-ldp").default
     least = of_approximate(protocol, default, 1e-19)
     assert (least <= found[1e-19] * (1 + 1e-12)).all()
+
+
+TAKING_PART = {"shuffled-check-in": 0.05, "fixed-window": 0.5}
+
+
+@pytest.mark.parametrize(("protocol", "name"), NAMES)
+def test_rounds_cost_no_more_than_eps0_each_while_delta_pays_for_their_failures(protocol, name):
+    eps0, delta0, rounds = 20.0, 1e-6, np.array([0, 1, 7, 1000])
+    setting = {**SETTINGS[protocol], "eps0": eps0, "delta0": delta0}
+    for count in rounds:
+        failures = count * TAKING_PART.get(protocol, 1) * delta0 * (1 + 1e-12)
+        found = accountants.epsilon(name, **setting, rounds=rounds, delta=failures or 1e-300)
+        paid = rounds <= count
+        assert np.isfinite(found[paid]).all()
+        assert (found[paid] <= rounds[paid] * eps0 * (1 + 1e-14)).all()
+        # one failure more is more than delta
+        assert (found[rounds > count] > rounds[rounds > count] * eps0).all()
+
+
+def test_basic_composition_of_approximate_reports_is_above_the_optimal_one():
+    eps0, delta0 = 1.5, 1e-6
+    for rounds in (1, 3, 40):
+        for delta in (0.999 * rounds * delta0, rounds * delta0, 1.001 * rounds * delta0, 1e-3):
+            optimal = composition.kairouz2015(
+                eps=eps0, delta=delta0, rounds=rounds, total_delta=delta, method="optimal"
+            )
+            found = accountants.epsilon(
+                "shuffle-clones-approximate", n=1, eps0=eps0, delta0=delta0, rounds=rounds, delta=delta
+            )
+            # the optimal one is rounded up by its search
+            assert found >= optimal * (1 - 1e-9)
+
+
+def test_the_failure_of_a_round_does_not_underflow():
+    for protocol, smallest in (
+        ("shuffled-check-in", {"rate": 1e-20}),
+        ("fixed-window", {"participation": 0}),
+    ):
+        setting = {**SETTINGS[protocol], **smallest, "delta0": 1e-320}
+        assert systems.get(protocol, "approximate-ldp").pure(setting) == math.inf
 
 
 @pytest.mark.parametrize("protocol", SETTINGS)

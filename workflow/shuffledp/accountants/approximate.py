@@ -16,6 +16,7 @@ from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.shuffle import ldp
 from shuffledp.accountants.strengths import BOUNDS, STRENGTHS
 from shuffledp.accountants.subsampled_shuffle import clones
+from shuffledp.approximate_dp.composition import ApproximateDP
 from shuffledp.checkin import balle2020, liew2022_conversions
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import approximate
@@ -28,12 +29,22 @@ _TOLD = (
 )
 
 
-def _pure(of_ldp: systems.System) -> Callable[[systems.Setting], float]:
-    return lambda setting: of_ldp.pure(setting) if setting["delta0"] == 0 else math.inf
+def _enter(of_ldp: systems.System, default: str, taking_part: str | None = None) -> None:
+    """Make a protocol known with (eps0, delta0)-LDP reports in place of eps0-LDP ones.
 
+    Args:
+        of_ldp: the protocol with eps0-LDP reports.
+        default: the accountant to take where none is named.
+        taking_part: the variable that is the probability with which a client reports in a round; None where
+            every client reports.
+    """
 
-def _enter(of_ldp: systems.System, default: str) -> None:
-    """Make a protocol known with (eps0, delta0)-LDP reports in place of eps0-LDP ones."""
+    def basic(setting: systems.Setting) -> ApproximateDP:
+        # a client who does not report costs nothing: the delta of a mixture is the mean one
+        eps, delta0 = of_ldp.basic(setting)
+        delta = delta0 * (setting[taking_part] if taking_part else 1)
+        # a product of tiny numbers must not become 0
+        return ApproximateDP(eps, math.nextafter(delta, 1) if delta0 > 0 else 0.0)
 
     def check(setting: systems.Setting) -> None:
         checks.positive("eps0", setting["eps0"])
@@ -47,20 +58,17 @@ def _enter(of_ldp: systems.System, default: str) -> None:
             (*of_ldp.variables, "delta0"),
             default,
             of_ldp.neighbours,
-            _pure(of_ldp),
+            basic,
             check,
         )
     )
 
 
-for _system, _default in (
-    (shuffled.SYSTEM, "check-in-pld-approximate"),
-    (windows.FIXED, "fixed-window-clones-approximate"),
-    (windows.SLIDING, "sliding-window-clones-approximate"),
-    (windows.AVERAGED, "averaged-window-clones-approximate"),
-    (ldp.SYSTEM, "shuffle-clones-approximate"),
-):
-    _enter(_system, _default)
+_enter(shuffled.SYSTEM, "check-in-pld-approximate", "rate")
+_enter(windows.FIXED, "fixed-window-clones-approximate", "participation")
+_enter(windows.SLIDING, "sliding-window-clones-approximate")
+_enter(windows.AVERAGED, "averaged-window-clones-approximate")
+_enter(ldp.SYSTEM, "shuffle-clones-approximate")
 
 
 # --- balle2020, Lemma A.3

@@ -122,7 +122,7 @@ def _enter(base: systems.System, mechanism: str) -> None:
             (*base.variables, *known.variables),
             name,
             base.neighbours,
-            base.pure,
+            base.basic,
             check,
         )
     )

@@ -25,7 +25,7 @@ Kind = Literal["upper", "lower", "estimate"]
 Scope = Literal["epsilon", "renyi", "clones"]
 Columns = dict[str, FloatArray]
 
-_PURE_ROUNDING = 16 * numerics.EPSILON  # of what ``System.pure`` says, and of its product with the rounds
+_BASIC_ROUNDING = 16 * numerics.EPSILON  # of what ``System.basic`` says, and of its products with rounds
 _ROUNDING = 1e-6  # by which the best lower bound may exceed the best upper one, relative
 
 
@@ -82,10 +82,12 @@ class Accountant:
 
         Returns:
             Columns of the shape of ``rounds``. "theorem_epsilon" is the theorem's own value (inf at
-            delta = 0). "epsilon" is that or, if smaller, the pure DP of the same system, for the subsampled
-            shuffle rounds * log(1 + gamma (e^eps0 - 1)), which bounds epsilon from above for every
-            randomiser. Two-symbol randomised response attains it at delta = 0, so it caps lower bounds as
-            well. A delta below 1e-300 counts as 0, and as 1e-300 for a lower bound.
+            delta = 0). "epsilon" is that or, if smaller, what the guarantees of single rounds add up to
+            (``System.basic``), which bounds epsilon from above for every randomiser: for the subsampled
+            shuffle rounds * log(1 + gamma (e^eps0 - 1)); for (eps0, delta0)-LDP reports rounds * eps0, where
+            delta is at least rounds times the probability of taking part times delta0. Two-symbol randomised
+            response attains the first at delta = 0, so it caps lower bounds as well. A delta below 1e-300
+            counts as 0, and as 1e-300 for a lower bound.
 
         Raises:
             ValueError: an argument is out of range, or the setting is one of another system.
@@ -101,17 +103,24 @@ class Accountant:
         else:
             columns = dict(self.compute(**checked, rounds=flat, delta=delta))
         own = columns.pop("epsilon")
-        # no rounds cost nothing, even where a round has no pure DP
-        pure = np.zeros(flat.shape)
-        np.multiply(flat, self.system.pure(checked), out=pure, where=flat > 0)
+        added_up = self._added_up(checked, flat, delta)
         if self.kind == "lower":
-            cap = pure * (1 - _PURE_ROUNDING)
+            cap = added_up * (1 - _BASIC_ROUNDING)
         else:
-            cap = pure * (1 + _PURE_ROUNDING)
-            # what ends at pure DP may have been rounded to the nearest
-            own = np.where((own >= pure * (1 - _PURE_ROUNDING)) & (own < cap), cap, own)
+            cap = added_up * (1 + _BASIC_ROUNDING)
+            # what ends at the cap may have been rounded to the nearest
+            own = np.where((own >= added_up * (1 - _BASIC_ROUNDING)) & (own < cap), cap, own)
         columns = {"epsilon": np.minimum(own, cap), "theorem_epsilon": own, **columns}
         return {key: checks.like_input(column.reshape(counts.shape)) for key, column in columns.items()}
+
+    def _added_up(self, setting: systems.Setting, rounds: FloatArray, delta: float) -> FloatArray:
+        """Return epsilon by basic composition, to be rounded; inf where delta does not pay for all rounds."""
+        eps, each = self.system.basic(setting)
+        paid = rounds * each * (1 + _BASIC_ROUNDING) <= delta
+        # no rounds cost nothing, even where nothing bounds a round
+        found = np.where(rounds > 0, np.inf, 0.0)
+        np.multiply(rounds, eps, out=found, where=paid & (rounds > 0))
+        return found
 
     def epsilon(self, *, rounds: ArrayLike, delta: float, **setting: float) -> float | FloatArray:
         """Return epsilon after ``rounds`` rounds; arguments, direction and errors as for ``details``."""
@@ -400,9 +409,7 @@ systems.enter(
         ("n", "k", "eps0"),
         "clones-joint-pld",
         systems.Neighbours.SUBSTITUTION,
-        lambda setting: float(
-            subsample(eps=setting["eps0"], delta=0.0, gamma=setting["k"] / setting["n"]).eps
-        ),
+        lambda setting: subsample(eps=setting["eps0"], delta=0.0, gamma=setting["k"] / setting["n"]),
         lambda setting: checks.clients(setting["n"], setting["k"]),
     )
 )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import checks
+from shuffledp.approximate_dp.composition import ApproximateDP
 from shuffledp.variables import OF_QUESTIONS, VARIABLES, check_limit
 
 Setting = dict[str, Any]
@@ -64,6 +65,16 @@ def _anything(setting: Setting) -> None:
     """Let every value of a variable go with every value of the others."""
 
 
+def of_one_report(setting: Setting) -> ApproximateDP:
+    """Return the guarantee of a round in which each client reports once at most, whoever sees its report."""
+    return ApproximateDP(setting["eps0"], setting.get("delta0", 0.0))
+
+
+def none(setting: Setting) -> ApproximateDP:
+    """Return that no eps bounds a round, as of noise whose density ratios have no bound."""
+    return ApproximateDP(math.inf, 0.0)
+
+
 @dataclass(frozen=True)
 class System:
     """A protocol and a mechanism.
@@ -75,7 +86,8 @@ class System:
         variables: what sets it, besides the number of rounds and delta.
         default: the accountant to take where none is named.
         neighbours: how data sets differ that must not be told apart.
-        pure: from the checked variables to the pure DP parameter of one round, inf if there is none.
+        basic: from the checked variables to an (eps, delta)-DP of one round, for every randomiser of the
+            mechanism, which rounds add up to by basic composition; eps is inf if there is none.
         check: raises ValueError where values, each in its variable's range, do not go together.
     """
 
@@ -85,11 +97,20 @@ class System:
     variables: tuple[str, ...]
     default: str
     neighbours: Neighbours
-    pure: Callable[[Setting], float]
+    basic: Callable[[Setting], ApproximateDP]
     check: Callable[[Setting], object] = _anything
 
     def __str__(self) -> str:
         return f"{self.protocol} with {self.mechanism}"
+
+    def pure(self, setting: Setting) -> float:
+        """Return the pure DP parameter of one round, inf if there is none.
+
+        Args:
+            setting: the checked variables.
+        """
+        eps, delta = self.basic(setting)
+        return float(eps) if delta == 0 else math.inf
 
     def curve_variables(self, variable: str) -> tuple[str, ...]:
         """Return what a curve along ``variable`` must fix or vary: of epsilon and delta, the one asked."""

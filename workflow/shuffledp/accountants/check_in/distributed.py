@@ -39,7 +39,7 @@ SYSTEM = systems.enter(
         ("n", "rate", "sigma"),
         "distributed-check-in-pld",
         systems.Neighbours.REMOVAL,
-        lambda setting: math.inf,
+        systems.none,
     )
 )
 _register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)

@@ -37,7 +37,7 @@ SYSTEM = systems.enter(
         ("n", "rate", "sigma"),
         "check-in-gaussian-pld",
         systems.Neighbours.SUBSTITUTION,
-        lambda setting: math.inf,
+        systems.none,
     )
 )
 _register = functools.partial(

@@ -13,12 +13,6 @@ from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes
 from shuffledp.profiles.joint_clones import joint_clones, joint_outcomes
 
-
-def _eps0(setting: systems.Setting) -> float:
-    """Return the pure DP of a round, eps0: each client reports once at most."""
-    return setting["eps0"]
-
-
 FIXED = systems.enter(
     systems.System(
         "fixed-window",
@@ -27,7 +21,7 @@ FIXED = systems.enter(
         ("slots", "participation", "eps0"),
         "fixed-window-clones",
         systems.Neighbours.SUBSTITUTION,
-        _eps0,
+        systems.of_one_report,
     )
 )
 SLIDING = systems.enter(
@@ -38,7 +32,7 @@ SLIDING = systems.enter(
         ("slots", "eps0"),
         "sliding-window-clones",
         systems.Neighbours.SUBSTITUTION,
-        _eps0,
+        systems.of_one_report,
     )
 )
 AVERAGED = systems.enter(
@@ -49,7 +43,7 @@ AVERAGED = systems.enter(
         ("n", "slots", "eps0"),
         "averaged-window-clones",
         systems.Neighbours.SUBSTITUTION,
-        _eps0,
+        systems.of_one_report,
     )
 )
 register_strengths(

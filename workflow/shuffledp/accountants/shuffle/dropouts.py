@@ -15,6 +15,7 @@ from shuffledp import checks, numerics
 from shuffledp.accountants import systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.subsampled_shuffle import randomized_response
+from shuffledp.approximate_dp.composition import ApproximateDP
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, merge_to_lattice
 from shuffledp.profiles.four_kinds import kinds_outcomes
@@ -34,9 +35,10 @@ def _check(setting: systems.Setting) -> None:
 _SUBSAMPLED = systems.get(*systems.SUBSAMPLED_SHUFFLE)
 
 
-def _pure(setting: systems.Setting) -> float:
+def _basic(setting: systems.Setting) -> ApproximateDP:
     everybody = {name: setting[name] for name in _SUBSAMPLED.variables}
-    return _SUBSAMPLED.pure(everybody) if setting["arriving"] == setting["k"] else setting["eps0"]
+    everybody_arrives = setting["arriving"] == setting["k"]
+    return _SUBSAMPLED.basic(everybody) if everybody_arrives else systems.of_one_report(setting)
 
 
 SYSTEM = systems.enter(
@@ -48,7 +50,7 @@ SYSTEM = systems.enter(
         ("n", "k", "arriving", "eps0"),
         "dropouts-clones",
         systems.Neighbours.SUBSTITUTION,
-        _pure,
+        _basic,
         _check,
     )
 )

@@ -29,7 +29,7 @@ SYSTEM = systems.enter(
         ("n", "sigma"),
         "gaussian-unshuffled",
         systems.Neighbours.SUBSTITUTION,
-        lambda setting: math.inf,
+        systems.none,
     )
 )
 _register = functools.partial(

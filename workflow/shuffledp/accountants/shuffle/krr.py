@@ -12,6 +12,7 @@ import numpy as np
 from shuffledp.accountants import systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.subsampled_shuffle import clones
+from shuffledp.approximate_dp.composition import ApproximateDP
 from shuffledp.checks import FloatArray
 from shuffledp.pld.fourier_accountant import fourier_epsilon
 from shuffledp.pld.outcomes import connect_the_dots
@@ -31,7 +32,7 @@ SYSTEM = systems.enter(
         ("n", "categories", "gamma"),
         "krr-weak",
         systems.Neighbours.SUBSTITUTION,
-        _eps0,
+        lambda setting: ApproximateDP(_eps0(setting), 0.0),
     )
 )
 _register = functools.partial(

@@ -18,8 +18,7 @@ SYSTEM = systems.enter(
         ("n", "eps0"),
         "shuffle-clones",
         systems.Neighbours.SUBSTITUTION,
-        # each client reports once a round
-        lambda setting: setting["eps0"],
+        systems.of_one_report,
     )
 )
 
