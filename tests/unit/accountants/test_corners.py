@@ -1,15 +1,19 @@
 """Every accountant in the corners of what it accepts: a bound without a warning, or a refusal in one line.
 
-pytest turns the warnings of numpy and scipy into errors. How long each takes is no assertion; none should
-take more than seconds.
+pytest turns the warnings of numpy and scipy into errors. None takes more than a gigabyte. None should take
+more than 20 seconds, and one that has taken three times as many of processor time is stopped.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Mapping
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shuffledp import accountants
@@ -34,6 +38,37 @@ CORNERS = {
 }
 NAMES = list(registry._REGISTRY)  # variants too
 FEW, MANY = 20, 300
+MEMORY, SECONDS = 2**30, 60
+
+
+@pytest.fixture(autouse=True)
+def limited() -> Iterator[None]:
+    """Let numpy find no more memory than the corners may take, and no corner go on without end."""
+    if not sys.platform.startswith("linux"):  # others do not keep to the limit of memory
+        yield
+        return
+    import resource
+
+    held = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmSize"))
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"has taken {SECONDS} seconds of processor time")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    resource.setrlimit(resource.RLIMIT_AS, (1024 * int(held.split()[1]) + MEMORY, limits[1]))
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit of memory is that of Linux")
+def test_the_corners_may_not_take_more_than_a_gigabyte():
+    np.ones(MEMORY // 16)
+    with pytest.raises(MemoryError):
+        np.ones(MEMORY // 8 * 5 // 4)
 
 
 def corner(seed: int) -> tuple[str, dict[str, float]]:
