@@ -1,0 +1,104 @@
+"""Curves that the commands of accounting draw: epsilon, delta or an answer against one variable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from shuffledp.cli import drawing, options, printing, selection
+from shuffledp.cli.errors import with_options
+from shuffledp.variables import VARIABLES
+
+
+def epsilon(
+    drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
+) -> None:
+    """Draw epsilon by the selected accountant, and the largest lower bound if no accountant is named."""
+    points = drawn.points()
+    rows = [{**given, drawn.variable: point} for point in points]
+    entry, _, _ = selection.accountant(randomizer, rows[0], chosen)
+    own = [selection.accountant(randomizer, row, chosen)[1] for row in rows] if randomizer else rows
+    curves = {entry.name: [float(entry.epsilon(**row)) for row in own]}
+    printing.warn_of_little(*zip(rows, curves[entry.name], strict=True))
+    if randomizer is None and chosen["--accountant"] is None:
+        from shuffledp import accountants
+
+        of = {"protocol": entry.protocol, "mechanism": entry.mechanism}
+        below = [accountants.get(name) for name in accountants.names("lower", **of)]
+        below = [one for one in below if one.scope == "epsilon"]
+        if below:
+            found = [accountants.attempts(below, **row)[0] for row in rows]
+            curves["largest lower bound"] = [
+                max((float(columns["epsilon"]) for _, columns in answers), default=0.0) for answers in found
+            ]
+    _draw(drawn, VARIABLES["epsilon"].label, curves)
+
+
+def delta(
+    drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
+) -> None:
+    """Draw delta by the selected accountant."""
+    found, guarantees = [], []
+    for point in drawn.points():
+        row = {**given, drawn.variable: point}
+        asked = row.pop("epsilon")
+        entry, _, by_name = selection.accountant(randomizer, row, chosen)
+        from shuffledp.accountants import calibration
+
+        found.append(calibration.delta_at(**by_name, eps=asked, **row))
+        guarantees.append(({**row, "delta": found[-1]}, asked))
+    printing.warn_of_little(*guarantees)
+    _draw(drawn, VARIABLES["delta"].label, {entry.name: found}, tiny=True)
+
+
+def answers(
+    drawn: options.Drawn,
+    target_eps: float,
+    randomizer: str | None,
+    given: dict[str, Any],
+    chosen: Mapping[str, str | None],
+) -> None:
+    """Draw the variable that is left out, at the points where it has an answer."""
+    found, guarantees, without = [], [], []
+    for point in drawn.points():
+        row = {**given, drawn.variable: point}
+        unknown = selection.left_out(randomizer, row, chosen)
+        entry, _, by_name = selection.accountant(randomizer, row, chosen, but=unknown)
+        from shuffledp.accountants import calibration
+
+        try:
+            answer = float(calibration.solve(**by_name, unknown=unknown, target_eps=target_eps, **row))
+        except ValueError as error:
+            without.append((point, error))
+            found.append(math.nan)
+            continue
+        found.append(answer)
+        guarantees.append(({**row, unknown: answer}, target_eps))
+    if without:
+        point, why = without[0]
+        if not guarantees:
+            raise why
+        printing.warn(
+            f"{len(without)} of the {len(found)} points of {entry.name} are left out, having no answer; at "
+            f"{drawn.variable}={point:g}: {with_options(str(why))}"
+        )
+    printing.warn_of_little(*guarantees)
+    _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
+
+
+def _draw(drawn: options.Drawn, label: str, curves: Mapping[str, list[float]], *, tiny: bool = False) -> None:
+    """Draw curves against the variable that varies, and say so."""
+    low, high = drawn.span
+    drawing.draw(
+        drawn.path,
+        x=drawn.points(),
+        curves=curves,
+        labels=(VARIABLES[drawn.variable].label, label),
+        logarithmic=(low > 0 and high > 10 * low, tiny),
+    )
+    for name, values in curves.items():
+        drawing.warn_of_left_out(name, values, logarithmic=tiny)
+    click.echo(f"{drawn.path}: {', '.join(curves)}, from {low:g} to {high:g}")
