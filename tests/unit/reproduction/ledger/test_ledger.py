@@ -396,7 +396,7 @@ def test_g10_needs_the_accuracy(accuracy, verdict):
 
 def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve):
     """By the rules of G6b and G7b."""
-    from shuffledp.reproduction.ledger import training
+    from shuffledp.reproduction.ledger import girgis2021_training
 
     of_3 = curve(CLAIMS["G6b"].curves["table"])
     kairouz, advanced = "Theorem 3.4 of kairouz2015", "advanced composition"
@@ -404,7 +404,7 @@ def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve)
     def read(table, delta, composition, stated, part=1.0):
         """Gap to Theorem 1 over the stated one, and epsilon over the stated one: what the rules look at."""
         at, new, old, wanted, taken = stated
-        fixed = training._with_fixed_delta(table, delta, composition, part=part)
+        fixed = girgis2021_training._with_fixed_delta(table, delta, composition, part=part)
         first, second = (
             100 * fixed.accuracy[fixed[name] <= at].iloc[-1] for name in ("girgis2021-upper", "fitted")
         )
@@ -435,7 +435,7 @@ def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve)
     for name in ("privunit", "hemisphere"):
         assert fitting(curve(CLAIMS["G8b"].curves[name]), stated_6) == []
     # at a fixed delta the bound is no better than at the best split
-    fixed = training._with_fixed_delta(of_3, 1e-10, kairouz)
+    fixed = girgis2021_training._with_fixed_delta(of_3, 1e-10, kairouz)
     assert (fixed["fitted"] >= fixed["feldman2021-numerical-strong"] * (1 - 1e-3)).all()
 
 
@@ -478,11 +478,11 @@ def test_a_claim_whose_runs_are_missing_is_not_computed(curve):
 
 def test_the_network_of_the_ledger_is_the_one_that_is_trained():
     pytest.importorskip("torch")
-    from shuffledp.reproduction.ledger import training
+    from shuffledp.reproduction.ledger import girgis2021_training
     from shuffledp.training.models import registry as models
 
     model = models.create("mnist_cnn_16", seed=0)
-    assert sum(parameter.numel() for parameter in model.parameters()) == training.PARAMETERS
+    assert sum(parameter.numel() for parameter in model.parameters()) == girgis2021_training.PARAMETERS
 
 
 def test_g1_is_reproduced_as_it_stands_where_the_closed_form_holds(decide):

@@ -1,6 +1,13 @@
 """The ledger: what the papers state in numbers, and whether it comes out."""
 
-from shuffledp.reproduction.ledger import balle2020, girgis2021, koskela2022, liew2022, training
+from shuffledp.reproduction.ledger import (
+    balle2020,
+    girgis2021,
+    girgis2021_training,
+    koskela2022,
+    liew2022,
+    liew2022_training,
+)
 from shuffledp.reproduction.ledger.claims import Claim, CurveKey, Decision, Key, RunKey, claims, evaluate
 
 __all__ = [
@@ -13,7 +20,8 @@ __all__ = [
     "claims",
     "evaluate",
     "girgis2021",
+    "girgis2021_training",
     "koskela2022",
     "liew2022",
-    "training",
+    "liew2022_training",
 ]

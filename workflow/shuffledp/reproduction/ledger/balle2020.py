@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 
@@ -14,12 +12,12 @@ from shuffledp.reproduction.ledger.claims import (
     CurveKey,
     Decision,
     RunKey,
+    Tables,
     claim,
     number,
     setting_of,
 )
 
-Tables = Mapping[str, pd.DataFrame]
 _PAPER = "balle2020"
 
 

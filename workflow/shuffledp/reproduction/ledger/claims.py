@@ -93,6 +93,8 @@ class RunKey(NamedTuple):
 
 
 Key = CurveKey | RunKey
+# The tables of a claim's curves, by the name that the claim has for each.
+Tables = Mapping[str, pd.DataFrame]
 
 
 class Decision(NamedTuple):
@@ -129,7 +131,7 @@ class Claim:
     curves: Mapping[str, Key]
     point: Mapping[str, float]
     figure: str
-    decide: Callable[[Mapping[str, pd.DataFrame]], Decision]
+    decide: Callable[[Tables], Decision]
 
 
 _CLAIMS: list[Claim] = []
@@ -145,14 +147,12 @@ def claim(
     curves: Mapping[str, Key],
     point: Mapping[str, float] | None = None,
     figure: str = "",
-) -> Callable[
-    [Callable[[Mapping[str, pd.DataFrame]], Decision]], Callable[[Mapping[str, pd.DataFrame]], Decision]
-]:
+) -> Callable[[Callable[[Tables], Decision]], Callable[[Tables], Decision]]:
     """Enter the decorated function in the ledger; the fields are those of ``Claim``."""
 
     def enter(
-        decide: Callable[[Mapping[str, pd.DataFrame]], Decision],
-    ) -> Callable[[Mapping[str, pd.DataFrame]], Decision]:
+        decide: Callable[[Tables], Decision],
+    ) -> Callable[[Tables], Decision]:
         if any(known.id == id for known in _CLAIMS):
             raise ValueError(f"a claim {id!r} is in the ledger already")
         if rule not in RULES:
@@ -176,7 +176,7 @@ def claims() -> list[Claim]:
     return sorted(_CLAIMS, key=place)
 
 
-def setting_of(tables: Mapping[str, pd.DataFrame], point: Mapping[str, float]) -> str:
+def setting_of(tables: Tables, point: Mapping[str, float]) -> str:
     """Return the setting as the tables' columns have it: one value of a variable, those of several curves, or
     the range that a curve runs through."""
     parts = []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import pandas as pd
-
 from shuffledp import rounding
-from shuffledp.reproduction.ledger.claims import ALMOST, CurveKey, Decision, Verdict, agrees, at, claim
+from shuffledp.reproduction.ledger.claims import (
+    ALMOST,
+    CurveKey,
+    Decision,
+    Tables,
+    Verdict,
+    agrees,
+    at,
+    claim,
+)
 
-Tables = Mapping[str, pd.DataFrame]
 _PAPER = "girgis2021"
 _ROUNDS = 1e5
 

@@ -9,9 +9,16 @@ import pandas as pd
 
 from shuffledp import rounding
 from shuffledp.profiles.shuffled_gaussian import shuffled_gaussian
-from shuffledp.reproduction.ledger.claims import ALMOST, FAR, MUCH, CurveKey, Decision, claim
+from shuffledp.reproduction.ledger.claims import (
+    ALMOST,
+    FAR,
+    MUCH,
+    CurveKey,
+    Decision,
+    Tables,
+    claim,
+)
 
-Tables = Mapping[str, pd.DataFrame]
 _PAPER = "koskela2022"
 _FIG1 = {"a": 1, "b": 2, "c": 3, "d": 4}
 _FIG4 = {"a": 1, "b": 4, "c": 16}

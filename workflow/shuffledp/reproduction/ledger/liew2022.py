@@ -1,30 +1,21 @@
-"""Claims of liew2022 about its accounting, and those that its training runs decide."""
+"""Claims of liew2022 about its accounting."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
 import numpy as np
-import pandas as pd
 
 from shuffledp import rounding
-from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.reproduction.ledger.claims import (
-    ABOUT,
-    DEVIATIONS,
     MUCH,
     CurveKey,
     Decision,
-    RunKey,
+    Tables,
     Verdict,
     agrees,
     at,
     claim,
 )
-from shuffledp.reproduction.studies.over_seeds import Accuracies, accuracies
 
-Tables = Mapping[str, pd.DataFrame]
 _PAPER = "liew2022"
 _ROUNDS = 6800
 _LARGE = 100.0  # epsilons above are stated without digits after the point
@@ -212,175 +203,6 @@ def _l5(tables: Tables) -> Decision:
     ratio = max(values) / min(values)
     verdict: Verdict = "reproduced" if ratio < MUCH else "not reproduced"
     return Decision(f"{shown} at T={_ROUNDS:g}", verdict, f"{ratio:.1f} times over the rates, by Theorem 2")
-
-
-_REACHED = 0.90
-_STATED_SEEDS = 3  # of figure 5b
-_LATE = 8  # epochs of the lowest learning rate, at the end
-
-
-def _seeds(experiment: str, count: int) -> dict[str, RunKey]:
-    keys = [RunKey("training", experiment, f"seed{seed}") for seed in range(count)]
-    return {f"{experiment}/{key.seed}": key for key in keys}
-
-
-def _of(tables: Tables, experiment: str) -> Accuracies:
-    return accuracies([table for name, table in tables.items() if name.startswith(f"{experiment}/")])
-
-
-def _reaching(found: Accuracies) -> float:
-    """Return the rounds after which 90% are reached to within one per cent; nan if they never are."""
-    reached = found.rounds[found.mean >= _REACHED - ABOUT]
-    return float(reached[0]) if reached.size else math.nan
-
-
-@claim(
-    id="L1a",
-    paper=_PAPER,
-    statement="LDP-SGD reaches and stabilises at about 90% in about 6,800 rounds (figure 3a)",
-    stated="90%; 6,800",
-    rule="about",
-    figure="fig3a a",
-    curves=_seeds("liew2022-fig3a", 1),
-)
-def _l1_accuracy(tables: Tables) -> Decision:
-    found = _of(tables, "liew2022-fig3a")
-    rounds, done = _reaching(found), found.rounds[-1]
-    if math.isnan(rounds):
-        return Decision(f"{100 * found.mean[-1]:.1f}%", "not reproduced", f"in {done:,.0f} rounds")
-    late = found.mean[found.rounds >= rounds][-_LATE:]
-    last = late.mean()
-    ours = f"{100 * last:.1f}% at the end of {done:,.0f} rounds (mean of the last {late.size} epochs)"
-    first = f"90% is reached to within {100 * ABOUT:g}% after {rounds:,.0f} rounds"
-    if last < _REACHED - ABOUT:
-        return Decision(ours, "not reproduced", f"{first}, and not kept")
-    if done >= _ROUNDS and last <= _REACHED + ABOUT:
-        return Decision(ours, "reproduced", first)
-    read = [f"{first} at the learning rate chosen here"]
-    if done < _ROUNDS:
-        read.append(f"{done:,.0f} rounds were run and not {_ROUNDS:,}, so that whether it stays is not seen")
-        return Decision(ours, "not tested as stated", "; ".join(read))
-    if last > _REACHED + ABOUT:
-        read.append("the accuracy ends above it")
-    return Decision(ours, "reproduced under a stated reading", "; ".join(read))
-
-
-_RATES = ("liew2022-fig5a-001", "liew2022-fig5a-003", "liew2022-fig3a")
-_SCHEDULES = ("liew2022-fig5a-003", "liew2022-fig5b")
-
-
-@claim(
-    id="L2a",
-    paper=_PAPER,
-    statement=(
-        "Lowering the learning rate late brings no significant gain in the final accuracy (appendix D.1, "
-        "figure 5)"
-    ),
-    stated="no significant gain",
-    rule="significant",
-    curves={**_seeds("liew2022-fig5a-003", 1), **_seeds("liew2022-fig5b", 1)},
-    figure="fig5b a, b",
-)
-def _l2a(tables: Tables) -> Decision:
-    histories = [_of(tables, name) for name in _SCHEDULES]
-    constant, lowered = (100 * found.mean[-_LATE:] for found in histories)
-    gain = float(lowered.mean() - constant.mean())
-    lost = 100 * float(histories[0].mean.max()) - float(constant.mean())
-    seeds = len(tables) // len(_SCHEDULES)
-    ours = f"{gain:+.1f} points in the mean of the last {_LATE} epochs"
-    reading = (
-        f"an epoch of the paper's schedule was taken for 100 rounds, where one pass over the clients has "
-        f"1/gamma; the learning rate was tuned for fewer rounds, and the run at a constant rate falls by "
-        f"{lost:.1f} points from its best"
-    )
-    if seeds < _STATED_SEEDS:
-        return Decision(ours, "not tested as stated", f"{seeds} seed, where the paper has three; {reading}")
-    noise = math.hypot(*(100 * float(found.deviation[-_LATE:].mean()) for found in histories))
-    verdict: Verdict = "not reproduced" if gain > DEVIATIONS * noise else "reproduced under a stated reading"
-    return Decision(f"{ours} (deviation over seeds {noise:.1f})", verdict, reading)
-
-
-@claim(
-    id="L2b",
-    paper=_PAPER,
-    statement="Larger check-in rates do better (appendix D.1, figure 5)",
-    stated="ordering",
-    rule="order",
-    curves={name: key for experiment in _RATES for name, key in _seeds(experiment, 1).items()},
-    figure="fig5a a, b, c",
-)
-def _l2b(tables: Tables) -> Decision:
-    runs = [_of(tables, name) for name in _RATES]
-    rounds = min(float(run.rounds[-1]) for run in runs)
-    ends = [100 * float(run.mean[run.rounds == rounds][0]) for run in runs]
-    ours = f"{', '.join(f'{end:.1f}%' for end in ends)} at gamma = 0.01, 0.03, 0.1 after {rounds:,.0f} rounds"
-    if ends != sorted(ends):
-        return Decision(ours, "not reproduced", "a smaller check-in rate does better")
-    return Decision(ours, "reproduced", "after as many rounds, one seed each")
-
-
-_TO_C = "liew2022-fig3b-removal"  # with noise for a distance of C at eps0 = 8
-_FEDERATED = {4: "liew2022-fig3b-eps4", 8: "liew2022-fig3b", 16: "liew2022-fig3b-eps16"}
-
-
-def _noise(tables: Tables, eps0: int) -> float:
-    """Return the deviation of a client's noise in units of C, where two clipped gradients are 2 C apart."""
-    run = tables[f"{_FEDERATED[eps0]}/seed0"].iloc[0]
-    return float(2 * gaussian_noise(eps=float(run.eps0), delta=float(run.delta0)))
-
-
-@claim(
-    id="L4a",
-    paper=_PAPER,
-    statement="Federated DP-SGD reaches 90% at eps0 = 8, n = 1e7, gamma = 1e-4 (figure 3b)",
-    stated="90%",
-    rule="about",
-    curves={**_seeds(_FEDERATED[8], 1), **_seeds(_TO_C, 1)},
-    figure="fig3b a",
-)
-def _l4a(tables: Tables) -> Decision:
-    wide, narrow = (_of(tables, name) for name in (_FEDERATED[8], _TO_C))
-    noise = _noise(tables, 8)
-    readings = {f"{noise:.2f} C": wide, f"{noise / 2:.2f} C": narrow}
-    ours = ", ".join(
-        f"{100 * float(found.mean.max()):.1f}% at most in {found.rounds[-1]:,.0f} rounds with {deviation}"
-        for deviation, found in readings.items()
-    )
-    why = (
-        "the larger deviation of the noise is for two clipped gradients, 2 C apart, the smaller for "
-        "a distance of C, which the paper may mean"
-    )
-    reached = {deviation: _reaching(found) for deviation, found in readings.items()}
-    there = {deviation: rounds for deviation, rounds in reached.items() if not math.isnan(rounds)}
-    after = " and ".join(
-        f"after {rounds:,.0f} rounds with {deviation}" for deviation, rounds in there.items()
-    )
-    if len(there) == len(reached):
-        return Decision(ours, "reproduced", f"about 90% {after}; {why}")
-    if there:
-        return Decision(ours, "reproduced under a stated reading", f"about 90% {after}; {why}")
-    late, before = narrow.mean[-_LATE:].mean(), narrow.mean[-2 * _LATE : -_LATE].mean()
-    if late > before:
-        return Decision(ours, "not tested as stated", f"the accuracy still rises at the end; {why}")
-    return Decision(ours, "not reproduced", f"by neither reading of the noise; {why}")
-
-
-@claim(
-    id="L4b",
-    paper=_PAPER,
-    statement="Federated DP-SGD converges faster with a larger eps0 (figure 3b)",
-    stated="ordering",
-    rule="order",
-    curves={name: key for experiment in _FEDERATED.values() for name, key in _seeds(experiment, 1).items()},
-    figure="fig3b a",
-)
-def _l4b(tables: Tables) -> Decision:
-    means = {eps0: 100 * float(_of(tables, name).mean.mean()) for eps0, name in _FEDERATED.items()}
-    ours = ", ".join(f"{mean:.1f}% (eps0 = {eps0})" for eps0, mean in means.items())
-    ordered = list(means.values()) == sorted(means.values())
-    verdict: Verdict = "reproduced under a stated reading" if ordered else "not reproduced"
-    why = "mean accuracy over the rounds, one run each, all at the learning rate tuned for eps0 = 8"
-    return Decision(ours, verdict, why)
 
 
 _PRINTED = ("liew2022-lemma4-printed", "liew2022-lemma5-printed")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +21,12 @@ from shuffledp.reproduction.ledger.claims import (
     CurveKey,
     Decision,
     RunKey,
+    Tables,
     Verdict,
     claim,
     number,
 )
 
-Tables = Mapping[str, pd.DataFrame]
 _PAPER = "girgis2021"
 _NEW, _OLD = "girgis2021-upper", "feldman2021-numerical-strong"
 _FITTED = "fitted"
