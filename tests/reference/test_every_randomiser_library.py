@@ -56,7 +56,7 @@ def test_joint_clones_are_their_formula(e):
 @pytest.mark.parametrize("e", BASES)
 def test_four_kinds_are_their_formula(e, listed, monkeypatch):
     if not listed:
-        monkeypatch.setattr(four_kinds, "_LISTED", 0)
+        monkeypatch.setattr(four_kinds.listed, "_LISTED", 0)
     most = (e - 1) / (e + 1)
     known = ((Fraction(1, 2), None), (Fraction(1, 3), None), (None, most / 2), (Fraction(1, 5), most / 5))
     for share, tv in known:
@@ -91,7 +91,7 @@ FEW_AND_LARGE = [
 @pytest.mark.parametrize(("n", "eps0", "rate", "delta", "value"), FEW_AND_LARGE)
 def test_few_outcomes_are_listed_and_many_are_merged_upwards(n, eps0, rate, delta, value, monkeypatch):
     listed = kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate)
-    monkeypatch.setattr(four_kinds, "_LISTED", 0)
+    monkeypatch.setattr(four_kinds.listed, "_LISTED", 0)
     merged = kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate)
     for eps in (value - 1e-4, value, value + 1e-4):
         assert divergence(listed, math.exp(eps)) <= divergence(merged, math.exp(eps)) * (1 + CLOSE)

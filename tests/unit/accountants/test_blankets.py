@@ -600,9 +600,9 @@ def test_two_records_at_a_delta_without_an_exact_law():
 def test_many_clients_are_merged_on_the_safe_side(monkeypatch):
     """Where numbers of reports are too many they are merged more coarsely, which costs a thousandth."""
     setting = {"n": 10_000, "k": 3000, "eps0": 1.0, "share": 0.3, "tv": 0.25}
-    monkeypatch.setattr(four_kinds, "_LISTED", 0)
+    monkeypatch.setattr(four_kinds.listed, "_LISTED", 0)
     fine = four_kinds.kinds_outcomes(**setting)
-    monkeypatch.setattr(four_kinds, "_COARSER", (32.0,))
+    monkeypatch.setattr(four_kinds.bound, "_COARSER", (32.0,))
     coarse = four_kinds.kinds_outcomes(**setting)
     for delta in (1e-3, 1e-8):
         one, other = (outcomes_epsilon(pair, delta=delta, bound="upper") for pair in (fine, coarse))
@@ -615,9 +615,9 @@ def test_numbers_that_all_count_as_one_cell_are_an_upper_bound(monkeypatch, give
     """Of few clients, where every outcome can be listed; cells are so wide that each has all totals."""
     setting = {"n": 9, "k": 7, "eps0": 1.0, **given}
     exact = four_kinds.kinds_outcomes(**setting)
-    monkeypatch.setattr(four_kinds, "_LISTED", 0)
-    monkeypatch.setattr(four_kinds, "_COARSER", (2.0,))
-    monkeypatch.setattr(four_kinds, "_SPACING", (4.0, 4.0))
+    monkeypatch.setattr(four_kinds.listed, "_LISTED", 0)
+    monkeypatch.setattr(four_kinds.bound, "_COARSER", (2.0,))
+    monkeypatch.setattr(four_kinds.merged, "_SPACING", (4.0, 4.0))
     merged = four_kinds.kinds_outcomes(**setting)
     eps = np.linspace(0.0, 1.0, 41)
     one, other = (
@@ -630,10 +630,10 @@ def test_numbers_that_all_count_as_one_cell_are_an_upper_bound(monkeypatch, give
 @pytest.mark.parametrize("given", [{"share": 0.3}, {"tv": 0.1}], ids=str)
 def test_blocks_of_more_numbers_than_are_summed_one_by_one(monkeypatch, given):
     setting = {"n": 10**12, "k": 10**12, "eps0": 0.5, **given}
-    monkeypatch.setattr(four_kinds, "_DIFFERENCES", 2**8)
-    monkeypatch.setattr(four_kinds, "_COARSER", (2.0,))
+    monkeypatch.setattr(four_kinds.merged, "_DIFFERENCES", 2**8)
+    monkeypatch.setattr(four_kinds.bound, "_COARSER", (2.0,))
     wide = four_kinds.kinds_outcomes(**setting)
-    monkeypatch.setattr(four_kinds, "_LONGEST", 2**12)
+    monkeypatch.setattr(four_kinds.merged, "_LONGEST", 2**12)
     narrow = four_kinds.kinds_outcomes(**setting)
     for delta in (1e-7, 1e-12):
         one, other = (outcomes_epsilon(pair, delta=delta, bound="upper") for pair in (narrow, wide))
@@ -647,7 +647,7 @@ def test_a_named_randomiser_of_many_clients_is_answered():
 
 
 def test_where_both_numbers_take_too_long_the_share_is_taken(monkeypatch):
-    monkeypatch.setattr(four_kinds, "_MOST_WORK", 1e6)
+    monkeypatch.setattr(four_kinds.merged, "_MOST_WORK", 1e6)
     setting = {"n": 20_000, "eps0": 3.0, "rounds": 2, "delta": 1e-8}
     share = named("rappor", eps0=3.0).share
     found = accountants.bracket(**setting, randomizer="rappor")

@@ -331,17 +331,19 @@ def test_blocks_of_clones_keep_what_differs_within_them():
 def test_four_kinds_are_rounded_outward(monkeypatch, absent):
     """Without plain and heavy reports they are the clones, of which the truth lists every number."""
     k = 10**4
-    monkeypatch.setattr(four_kinds, "_WIDTH", 0.02)
-    monkeypatch.setattr(four_kinds, "_FLAT", 1e9)
-    outcomes = four_kinds._Pair(absent, k, 1.0, worst_kinds.kinds(eps0=1.0), 60.0).outcomes()
+    monkeypatch.setattr(four_kinds.merged, "_WIDTH", 0.02)
+    monkeypatch.setattr(four_kinds.merged, "_FLAT", 1e9)
+    outcomes = four_kinds.merged.MergedPair(absent, k, 1.0, worst_kinds.kinds(eps0=1.0), 60.0).outcomes()
     for eps in scale(k, absent) * np.array([0.5, 2.0, 5.0]):
         truth = joint_clones(eps, n=absent + k, k=k, eps0=1.0, bound="exact")
         assert truth * (1 + 1e-4) < divergence(outcomes, eps) < truth * 1.5
 
 
 def test_what_four_kinds_leave_out_counts():
-    outcomes = four_kinds._Pair(0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 8.0).outcomes()
-    whole = four_kinds._Pair(0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 60.0).outcomes()
+    outcomes = four_kinds.merged.MergedPair(
+        0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 8.0
+    ).outcomes()
+    whole = four_kinds.merged.MergedPair(0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 60.0).outcomes()
     eps = 1.0
     assert divergence(outcomes, eps) - outcomes.infinite < divergence(whole, eps) < divergence(outcomes, eps)
     assert outcomes.infinite > 4 * math.exp(-8.0)

@@ -20,7 +20,7 @@ from shuffledp import checks, numerics, variables
 from shuffledp.accountants import blankets, registry, systems, via_pld
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice
-from shuffledp.profiles import attacks, named_randomizers, two_records, worst_kinds
+from shuffledp.profiles import attacks, named_randomizers, two_records, two_valued, worst_kinds
 from shuffledp.profiles.randomized_response import many_symbols_pair
 
 # Where there are but two records: clients up to whom every number of others that hold the second is tried,
@@ -81,7 +81,7 @@ class _Case(NamedTuple):
     system: systems.System
     setting: systems.Setting
     randomizer: str
-    known: named_randomizers.Named | None
+    known: two_valued.Known | None
     parameters: dict[str, Any]
 
 
@@ -309,7 +309,7 @@ def _case(randomizer: str, given: Mapping[str, Any]) -> _Case:
     return _Case(found[0], checked, randomizer, _in_range(known) if inside else None, parameters)
 
 
-def _in_range(known: named_randomizers.Named) -> named_randomizers.Named:
+def _in_range(known: two_valued.Known) -> named_randomizers.Named:
     """Return the numbers raised to the least that is accounted for: as bounds, larger ones hold too."""
     share = known.share and max(known.share, variables.VARIABLES["share"].least)
     return replace(known, share=share, tv=max(known.tv, variables.VARIABLES["tv"].least))
@@ -385,7 +385,7 @@ def _lower(case: _Case, rounds: int, delta: float) -> tuple[float, str]:
 
 
 def _attacks(
-    case: _Case, known: named_randomizers.Named, nats: float
+    case: _Case, known: two_valued.Known, nats: float
 ) -> Iterator[tuple[str, list[Outcomes], float]]:
     """Yield data sets in words, the pairs of what their neighbours leak, and the relative error of the laws
     of reports that these rest on."""

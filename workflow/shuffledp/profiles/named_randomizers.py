@@ -1,17 +1,6 @@
-"""Randomisers by name: the two numbers that decide what their shuffled reports cost, and laws to attack.
+"""Randomisers by name: what is known of each (``two_valued.Known``) at an eps0 and with its own parameters.
 
-Most of them are two-valued: R_x is e mu on a set S_x of reports and mu off it, e = exp(eps0), where the
-blanket mu is the infimum of all R_x, or a product or uniform measure below it. With omega = mu/b, every S_x
-has one and the same share f = omega(S_x), and R_x has mass 1, so b = 1/(1 + (e - 1) f), which is
-f = (1/b - 1)/(e - 1). The total variation of two records is tv = (e - 1) b omega(S_x0 \\ S_x1), 1 - b where
-the sets are disjoint.
-A randomiser is described by how omega is spread over the sets of three records (the two of the client who
-differs, chosen as far apart as can be, and one of the others): from that follow f, tv and the laws of the
-reports, merged to what matters of them.
-
-The numbers may be given to ``worst_kinds.kinds``: f and tv are rounded up, and b so rounded down. The laws
-are for lower bounds, and come with a bound on the relative error of their probabilities;
-``attacks.loss_error`` says what that costs.
+f, b, omega, S_x and tv are those of ``two_valued``; e = exp(eps0).
 
 Adding a named randomiser takes a function of eps0 and of its own parameters, and an entry in ``_REGISTRY``.
 """
@@ -22,114 +11,19 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shuffledp import checks, numerics
-from shuffledp.checks import FloatArray
+from shuffledp import checks
 from shuffledp.profiles import caps
+from shuffledp.profiles.two_valued import UNKNOWN, Known, Overlaps, bounded, disjoint, independent, two_valued
 
-_UP = 1 + 2.0**-40  # by which a number is rounded up
-_UNKNOWN = 0.999  # a relative error by which nothing is said
 _BINS = 32  # of the unit interval, in which reports of the Laplace mechanism are merged
 
-# Probability under omega by whether a report lies in the sets of the first, the second and a third record.
-Overlaps = Mapping[tuple[int, ...], float]
 
-
-@dataclass(frozen=True)
-class Named:
-    """What is known of a randomiser at one eps0.
-
-    Attributes:
-        share: upper bound on f, in (0, 1/2]; None where it is above 1/2, and tv says what there is to say.
-        tv: upper bound on the total variation between the reports of any two records.
-        first: law of the reports of one record, over classes in which reports are merged.
-        second: law of those of another, as far from the first as can be.
-        third: law of those of a third record; None if there are two only.
-        error: bound on the relative errors of the probabilities of the first two laws, where classes in which
-            the two agree count as one.
-        third_error: the same of the third.
-    """
-
-    share: float | None
-    tv: float
-    first: FloatArray
-    second: FloatArray
-    third: FloatArray | None
-    error: float
-    third_error: float
-
-
-def _bounded(eps0: float, share: float, tv: float, laws: list[FloatArray], third_error: float = 0.0) -> Named:
-    """Return the numbers, rounded to the safe side and within what eps0 allows, and the laws.
-
-    ``third_error`` is that of the third law, but for rounding.
-    """
-    third = laws[2] if len(laws) == 3 else None
-    rounded = None if share > 0.5 * _UP else min(share * _UP, 0.5)
-    rounding = numerics.EPSILON * (64 + 4 * eps0)
-    agree = laws[0] == laws[1]
-    rest = min(float(law[agree].sum()) for law in laws)
-    if rest > 0:
-        # what is left for these classes is a difference to 1
-        rounding = min(rounding + 8 * numerics.EPSILON / rest, _UNKNOWN)
-    return Named(
-        rounded,
-        min(tv * _UP, math.tanh(eps0 / 2)),
-        laws[0],
-        laws[1],
-        third,
-        rounding,
-        min(rounding + third_error, _UNKNOWN),
-    )
-
-
-def _two_valued(
-    eps0: float, overlaps: Overlaps, *, share: float, apart: float, third_error: float = 0.0
-) -> Named:
-    """Return what follows for a randomiser that takes two values only.
-
-    Args:
-        eps0: local privacy parameter.
-        overlaps: how omega is spread over the sets of the records.
-        share: f, omega of the set of any record.
-        apart: the largest omega(S_x0 \\ S_x1) of two records.
-        third_error: as for ``_bounded``.
-    """
-    masses = np.array(list(overlaps.values()))
-    high = 1 / (math.exp(-eps0) - math.expm1(-eps0) * share)  # b e
-    laws = []
-    for inside in np.array(list(overlaps)).T:
-        law = masses * np.where(inside == 1, high, high * math.exp(-eps0))
-        laws.append(law / law.sum())
-    return _bounded(eps0, share, -math.expm1(-eps0) * high * apart, laws, third_error)
-
-
-def _independent(q: float) -> Overlaps:
-    """Return the overlaps of three sets of measure q that are independent under omega."""
-    sides = (1 - q, q)
-    return {(i, j, k): sides[i] * sides[j] * sides[k] for i in range(2) for j in range(2) for k in range(2)}
-
-
-def _disjoint(share: float, overlap: float) -> Overlaps:
-    """Return the overlaps of two disjoint sets and of a third, all of measure ``share``; the part ``overlap``
-    of each of the two lies in the third."""
-    both, alone = share * overlap, share * (1 - overlap)
-    third = max(share - 2 * both, 0.0)
-    return {
-        (1, 0, 1): both,
-        (1, 0, 0): alone,
-        (0, 1, 1): both,
-        (0, 1, 0): alone,
-        (0, 0, 1): third,
-        (0, 0, 0): max(1 - 2 * share - third, 0.0),
-    }
-
-
-def krr(*, eps0: float, categories: int) -> Named:
+def krr(*, eps0: float, categories: int) -> Known:
     """Return what is known of k-ary randomised response.
 
     It sends the true category with e times the probability of each other one. omega is uniform on the k
@@ -144,11 +38,11 @@ def krr(*, eps0: float, categories: int) -> Named:
     """
     k = checks.count("categories", categories, at_least=2)
     if k == 2:
-        return _two_valued(eps0, {(1, 0): 0.5, (0, 1): 0.5}, share=0.5, apart=0.5)
-    return _two_valued(eps0, _disjoint(1 / k, 0.0), share=1 / k, apart=1 / k)
+        return two_valued(eps0, {(1, 0): 0.5, (0, 1): 0.5}, share=0.5, apart=0.5)
+    return two_valued(eps0, disjoint(1 / k, 0.0), share=1 / k, apart=1 / k)
 
 
-def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
+def subset_selection(*, eps0: float, categories: int, subset: int) -> Known:
     """Return what is known of subset selection.
 
     It sends a set of s of k categories, which is e times as likely if the true one is in it. omega is uniform
@@ -180,10 +74,10 @@ def subset_selection(*, eps0: float, categories: int, subset: int) -> Named:
         return max(probability, 0.0)
 
     overlaps: Overlaps = {(i, j, m): pattern(i, j, m) for i in range(2) for j in range(2) for m in range(2)}
-    return _two_valued(eps0, overlaps, share=s / k, apart=pattern(1, 0))
+    return two_valued(eps0, overlaps, share=s / k, apart=pattern(1, 0))
 
 
-def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
+def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Known:
     """Return what is known of local hashing.
 
     It is randomised response over g cells of the hash of the record, sent with the seed. The hash function is
@@ -210,16 +104,16 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Named:
     """
     g = checks.count("cells", cells, at_least=2)
     collision = checks.probability("collision", collision, zero=True)
-    overlaps = dict(_independent(1 / g))
+    overlaps = dict(independent(1 / g))
     # independent hashes collide with probability 1/g by themselves
     one = max((collision - 1 / g) / (1 - 1 / g), 0.0)
     overlaps = {key: (1 - one) * mass for key, mass in overlaps.items()}
     overlaps[1, 1, 1] += one / g
     overlaps[0, 0, 0] += one * (1 - 1 / g)
-    return _two_valued(eps0, overlaps, share=1 / g, apart=(1 - collision) / g)
+    return two_valued(eps0, overlaps, share=1 / g, apart=(1 - collision) / g)
 
 
-def public_hashing(*, eps0: float, cells: int) -> Named:
+def public_hashing(*, eps0: float, cells: int) -> Known:
     """Return what is known of public hashing.
 
     It is randomised response over g cells of a hash that is public for the round, one for all clients. The
@@ -239,7 +133,7 @@ def public_hashing(*, eps0: float, cells: int) -> Named:
     return krr(eps0=eps0, categories=checks.count("cells", cells, at_least=2))
 
 
-def hadamard_response(*, eps0: float) -> Named:
+def hadamard_response(*, eps0: float) -> Known:
     """Return what is known of Hadamard response.
 
     It sends a column of a Hadamard matrix, e times as likely where the record's row has a one. omega is
@@ -249,10 +143,10 @@ def hadamard_response(*, eps0: float) -> Named:
     Args:
         eps0: local privacy parameter, > 0.
     """
-    return _two_valued(eps0, _independent(0.5), share=0.5, apart=0.25)
+    return two_valued(eps0, independent(0.5), share=0.5, apart=0.25)
 
 
-def _unary(eps0: float, q: float) -> Named:
+def _unary(eps0: float, q: float) -> Known:
     """Return what is known of a unary encoding.
 
     It sends a bit for every category, set with probability p for the true one and q for each other, with
@@ -260,10 +154,10 @@ def _unary(eps0: float, q: float) -> Named:
     be where the bit of x is: relative to omega, R_x is (1 - p)/(1 - q) off S_x and e times that on it. So
     f = q, b = (1 - p)/(1 - q), and omega(S_x0 \\ S_x1) = q (1 - q).
     """
-    return _two_valued(eps0, _independent(q), share=q, apart=q * (1 - q))
+    return two_valued(eps0, independent(q), share=q, apart=q * (1 - q))
 
 
-def oue(*, eps0: float) -> Named:
+def oue(*, eps0: float) -> Known:
     """Return what is known of optimised unary encoding.
 
     The true bit is set with probability 1/2, every other with q = 1/(e + 1). As of all unary encodings: f =
@@ -275,7 +169,7 @@ def oue(*, eps0: float) -> Named:
     return _unary(eps0, math.exp(-eps0) / (1 + math.exp(-eps0)))
 
 
-def rappor(*, eps0: float) -> Named:
+def rappor(*, eps0: float) -> Known:
     """Return what is known of basic RAPPOR, the symmetric unary encoding.
 
     Every bit is flipped with probability q = 1/(e^(eps0/2) + 1). As of all unary encodings: f = q, b = (1 -
@@ -287,7 +181,7 @@ def rappor(*, eps0: float) -> Named:
     return _unary(eps0, math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2)))
 
 
-def privunit(*, eps0: float, dimension: int) -> Named:
+def privunit(*, eps0: float, dimension: int) -> Known:
     """Return what is known of PrivUnit with the best cap, on unit vectors or, by a random sign, on the ball.
 
     omega is uniform on the sphere, S_x the cap around x, and f the cap's share of the sphere. The caps of
@@ -307,7 +201,7 @@ def privunit(*, eps0: float, dimension: int) -> Named:
 
     made = constants.privunit(dimension=d, eps0=eps0)
     overlap, error = caps.overlap(d, made.threshold)
-    found = _two_valued(eps0, _disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
+    found = two_valued(eps0, disjoint(made.cap, overlap), share=made.cap, apart=made.cap)
     # by which the third law moves from classes in which the first two differ to the others
     assert found.third is not None  # two values have laws of all three records
     moved = float(found.third[:4].sum()) * error
@@ -315,12 +209,12 @@ def privunit(*, eps0: float, dimension: int) -> Named:
     of_cap = caps.SHARE_ERROR * (1 + 2 * made.cap / rest)
     return replace(
         found,
-        error=min(found.error + of_cap, _UNKNOWN),
-        third_error=min(found.third_error + of_cap + error + moved / rest, _UNKNOWN),
+        error=min(found.error + of_cap, UNKNOWN),
+        third_error=min(found.third_error + of_cap + error + moved / rest, UNKNOWN),
     )
 
 
-def hemisphere(*, eps0: float) -> Named:
+def hemisphere(*, eps0: float) -> Known:
     """Return what is known of the hemisphere randomiser of unit vectors.
 
     It is PrivUnit with half of the sphere for a cap: f = 1/2 and b = 2/(e + 1); the sets of opposite vectors
@@ -330,10 +224,10 @@ def hemisphere(*, eps0: float) -> Named:
     Args:
         eps0: local privacy parameter, > 0.
     """
-    return _two_valued(eps0, _disjoint(0.5, 0.5), share=0.5, apart=0.5)
+    return two_valued(eps0, disjoint(0.5, 0.5), share=0.5, apart=0.5)
 
 
-def coordinate(*, eps0: float, dimension: int = 2) -> Named:
+def coordinate(*, eps0: float, dimension: int = 2) -> Known:
     """Return what is known of coordinate sampling.
 
     It sends a uniform coordinate and one bit by randomised response, also after a rotation. omega is uniform
@@ -357,10 +251,10 @@ def coordinate(*, eps0: float, dimension: int = 2) -> Named:
         (0, 1, 1): (1 - agree) / 2,
         (0, 1, 0): agree / 2,
     }
-    return _two_valued(eps0, overlaps, share=0.5, apart=0.5)
+    return two_valued(eps0, overlaps, share=0.5, apart=0.5)
 
 
-def laplace(*, eps0: float) -> Named:
+def laplace(*, eps0: float) -> Known:
     """Return what is known of Laplace noise of scale 1/eps0 on records in [0, 1].
 
     The farther of the records 0 and 1 gives the least density, so the infimum of all R_x is min(R_0, R_1), of
@@ -379,10 +273,10 @@ def laplace(*, eps0: float) -> Named:
         law = np.concatenate([ends[:1], inner, ends[1:]])
         laws.append(law / law.sum())
     share = math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2))
-    return _bounded(eps0, share, -math.expm1(-eps0 / 2), laws)
+    return bounded(eps0, share, -math.expm1(-eps0 / 2), laws)
 
 
-def piecewise(*, eps0: float) -> Named:
+def piecewise(*, eps0: float) -> Known:
     """Return what is known of the piecewise mechanism on records in [-1, 1] (Wang and others, 2019).
 
     With r = e^(eps0/2) and C = (r + 1)/(r - 1), a report in [-C, C] has on an interval S_x of length C - 1 e
@@ -396,10 +290,10 @@ def piecewise(*, eps0: float) -> Named:
     # of [-C, C], S_1 = [1, C] and S_0 = [-(C - 1)/2, (C - 1)/2]
     bound = 1 / math.tanh(eps0 / 4)
     overlap = ((bound - 1) / 2 - 1) / (bound - 1) if bound > 3 else 0.0
-    return _two_valued(eps0, _disjoint(share, overlap), share=share, apart=share)
+    return two_valued(eps0, disjoint(share, overlap), share=share, apart=share)
 
 
-_REGISTRY: dict[str, Callable[..., Named]] = {
+_REGISTRY: dict[str, Callable[..., Known]] = {
     "krr": krr,
     "subset-selection": subset_selection,
     "local-hashing": local_hashing,
@@ -442,7 +336,7 @@ def parameters(name: str) -> dict[str, bool]:
     return {key: one.default is one.empty for key, one in found.items() if key != "eps0"}
 
 
-def named(name: str, *, eps0: float, **given: Any) -> Named:
+def named(name: str, *, eps0: float, **given: Any) -> Known:
     """Return what is known of a randomiser.
 
     Args:

@@ -13,10 +13,11 @@ from shuffledp.accountants.systems import dependent_variable
 from shuffledp.accountants.systems import variables as all_variables
 from shuffledp.records import tables
 from shuffledp.reproduction.curve import Curve
-from shuffledp.reproduction.figures import words
+from shuffledp.reproduction.figures import stated_numbers, words
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.numbers import power_of_ten, short
+from shuffledp.reproduction.figures.stated_numbers import StatedNumber
 from shuffledp.reproduction.figures.style import (
     LEGEND_ROW,
     NARROWEST,
@@ -25,9 +26,7 @@ from shuffledp.reproduction.figures.style import (
     STRIP,
     STRIP_COLOR,
     line,
-    mark_stated,
     plain_ticks,
-    stated_key,
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
@@ -40,23 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-class StatedNumber(Section):
-    """A number that the paper states, a value of a curve or how many times another curve it is."""
-
-    panel: str
-    """Panel in which it is drawn."""
-    curve: str
-    """Curve that it is about, in whose colour it is drawn."""
-    at: Annotated[float, Field(gt=0)]
-    """Where it is along the x axis, one of the panel's points."""
-    value: Annotated[float, Field(gt=0)] = LEFT_OUT
-    """Epsilon or delta as stated."""
-    times: Annotated[float, Field(gt=0)] = LEFT_OUT
-    """How many times the curve named by over it is."""
-    over: str = LEFT_OUT
-    """Another curve of the panel, of which times is."""
 
 
 class BoundsSection(Section):
@@ -131,7 +113,7 @@ Curves, computed on the CPU in double precision without randomness:
                 context=context,
             )
         for index, one in enumerate(settings.stated):
-            _check_stated(one, curves, context, [*at, "stated", str(index)])
+            stated_numbers.check(one, curves, context, [*at, "stated", str(index)])
         names_plotted = dict.fromkeys(curve.accountant for curve in curves if curve.plotted)
         return cls(paper, name, settings, caption, context.looks(names_plotted), tuple(curves))
 
@@ -185,37 +167,6 @@ Curves, computed on the CPU in double precision without randomness:
             "setting": words.by_part(facts),
             "curves": words.curves(map(by_name.__getitem__, self.looks), self.looks),
         }
-
-
-def _check_stated(one: StatedNumber, curves: Sequence[Curve], context: Context, at: Sequence[str]) -> None:
-    """Refuse a stated number of a curve or point that the panel does not have.
-
-    Raises:
-        ValueError: naming the key, its line and the remedy.
-    """
-    panels = dict.fromkeys(curve.panel for curve in curves)
-    of_panel = {curve.accountant: curve for curve in curves if curve.panel == one.panel and curve.plotted}
-    if one.panel not in panels:
-        raise context.fault(
-            f"panel of what the paper states must be one of the figure's ({', '.join(panels)}), got "
-            f"{one.panel!r}",
-            [*at, "panel"],
-        )
-    for key, named in (("curve", one.curve), ("over", one.over)):
-        if named is not None and named not in of_panel:
-            raise context.fault(
-                f"{key} of what the paper states must be drawn in panel {one.panel!r} "
-                f"({', '.join(of_panel)}), got {named!r}",
-                [*at, key],
-            )
-    if (one.value is None) == (one.times is None) or (one.times is None) != (one.over is None):
-        raise context.fault("what the paper states must be a value, or times and over; give one of both", at)
-    if one.over is not None and one.at not in of_panel[one.over].values:
-        raise context.fault(
-            f"at must be a point of panel {one.panel!r}, such as its last, "
-            f"{of_panel[one.over].values[-1]:g}, got {one.at:g}",
-            [*at, "at"],
-        )
 
 
 _COLUMNS = 3  # panels in a row, at most
@@ -323,7 +274,7 @@ def draw_bounds(
             _draw_panel(axis, name, curves, variable, styles)
             for one in stated:
                 if one["panel"] == name:
-                    _draw_stated(axis, one, curves, variable, styles[one["curve"]]["color"])
+                    stated_numbers.draw(axis, one, curves, variable, styles[one["curve"]]["color"])
             label = f"({name}) " if len(panels) > 1 else ""
             words = (titles or {}).get(name, "")
             axis.set_title(label + (f"{words}\n" if words else "") + _setting(curves.values(), variable))
@@ -351,11 +302,7 @@ def draw_bounds(
             if not str(drawn.get_label()).startswith("_")
         }
         if stated:
-            cross = stated_key(
-                "stated in the paper, as so many times the curve at the foot of the line"
-                if any("times" in one for one in stated)
-                else "stated in the paper for the curve of that colour"
-            )
+            cross = stated_numbers.key(stated)
             entries[str(cross.get_label())] = cross
         figure.legend(
             entries.values(),
@@ -364,26 +311,6 @@ def draw_bounds(
             ncols=legend_columns,
         )
     return figure
-
-
-def _draw_stated(
-    axis: Axes, one: Mapping[str, Any], curves: Mapping[str, pd.DataFrame], variable: str, color: str
-) -> None:
-    """Mark what the paper states; of a ratio, above a line from the curve that it is over."""
-    x = one["at"]
-    if "value" in one:
-        mark_stated(axis, x, one["value"], color=color)
-        return
-    table = curves[one["over"]]
-    foot = float(table.loc[table[variable] == x, dependent_variable(variable)].iloc[0])
-    y = one["times"] * foot
-    if not np.isfinite(y) or y <= 0:  # of a curve that is not drawn there
-        return
-    axis.plot([x, x], [foot, y], color=color, linewidth=0.7, label="_stated")
-    mark_stated(axis, x, y, color=color)
-    # beside the end of the axis, where no curve is
-    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": color, "fontsize": 7}
-    axis.annotate(f"{one['times']:g}\N{MULTIPLICATION SIGN}", (x, y), xytext=(5, 0), **look)
 
 
 def _draw_panel(
