@@ -157,7 +157,7 @@ def test_a_lower_end_takes_collisions_into_account(collision):
 
 
 def test_a_lower_bound_above_the_upper_one_is_not_hidden(monkeypatch):
-    monkeypatch.setattr(accountants.named, "_lower", lambda *_: (9.0, "some data set"))
+    monkeypatch.setattr(accountants.named_lower, "of_case", lambda *_: (9.0, "some data set"))
     with pytest.raises(
         ArithmeticError, match=r"9 of 'oue' with some data set exceeds the upper bound .* 'blank"
     ):

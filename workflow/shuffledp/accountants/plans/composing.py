@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import numerics
-from shuffledp.accountants import named, via_pld
+from shuffledp.accountants import named_lower, via_pld
 from shuffledp.accountants.plans import pairs as of_rounds
 from shuffledp.accountants.plans.parts import Noise, Release, Rounds, Side
 from shuffledp.pld.common_lattice import compositions
@@ -150,20 +150,20 @@ def _pairs_of(part: Any, side: Side, choice: int, nats: float) -> of_rounds.Pair
     return _cached_pairs(part, side, choice, nats)
 
 
-def _leak(part: Any, others: str, choice: int, nats: float) -> named.Leak:
+def _leak(part: Any, others: str, choice: int, nats: float) -> named_lower.Leak:
     """Return what one round leaks at least, of data sets in which all others hold the first record or a third
     one; no pairs where nothing is known of it, or where it is noise, which is composed by itself."""
     if not isinstance(part, Rounds):
-        return named.Leak(list(_pairs_of(part, "lower", choice, nats) or []), 0.0, 1)
+        return named_lower.Leak(list(_pairs_of(part, "lower", choice, nats) or []), 0.0, 1)
     if part.randomizer:
-        return _leaks(part, nats).get(others, named.Leak([], 0.0, 1))
+        return _leaks(part, nats).get(others, named_lower.Leak([], 0.0, 1))
     pairs = _cached_pairs(part, "lower", choice, nats) if others == "third" else None
-    return named.Leak(list(pairs or []), 0.0, 1)
+    return named_lower.Leak(list(pairs or []), 0.0, 1)
 
 
 @functools.lru_cache(maxsize=64)
-def _leaks(part: Rounds, nats: float) -> dict[str, named.Leak]:
-    return named.leaks(part.randomizer, dict(part.own), nats=nats)
+def _leaks(part: Rounds, nats: float) -> dict[str, named_lower.Leak]:
+    return named_lower.leaks(part.randomizer, dict(part.own), nats=nats)
 
 
 @functools.lru_cache(maxsize=64)

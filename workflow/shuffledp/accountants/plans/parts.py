@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.accountants import named, registry, systems
+from shuffledp.accountants import named_lower, registry, systems
 from shuffledp.accountants.plans import pairs
 
 Side = Literal["upper", "lower"]
@@ -58,7 +58,7 @@ class Rounds:
         if side == "upper":
             return float(self.entry.epsilon(**dict(self.setting), rounds=count, delta=delta))
         if self.randomizer:
-            return named.lower(self.randomizer, dict(self.own), rounds=count, delta=delta)
+            return named_lower.lower(self.randomizer, dict(self.own), rounds=count, delta=delta)
         if self.below is None:
             return 0.0
         answers, _ = registry.attempts(self._lower(), **dict(self.below), rounds=count, delta=delta)

@@ -21,7 +21,7 @@ _WIDTH = 2e-4
 # Least and largest relative distance of neighbouring points of the grid of totals; a total is split over two
 # points such that its mean is kept. The largest is used where there are many outcomes. A distance of 0.01
 # changes epsilon by up to 2e-3 of itself for thousands of clients, and by a fifth or more where N is small
-# and eps0 is large; 0.001 changes it by at most 2e-4 in the cases compared. So few outcomes are listed instead.
+# and eps0 is large; 0.001 changes it by at most 2e-4 in the cases compared. So few outcomes are listed.
 _SPACING = (1e-3, 1e-2)
 # How many outcomes the grids aim at, and how many products of probabilities over all blocks, each for totals
 # that span one unit of their logarithm.
