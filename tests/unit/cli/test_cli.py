@@ -626,10 +626,10 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         assert 0 <= int(made) <= entry.seeds
         assert float(each) == pytest.approx(core_seconds(entry) / 60, rel=0.06)
         left += (entry.seeds - int(made)) * core_seconds(entry) / 60
-    assert lines[-1] == f"What is not made yet takes about {left:.0f} minutes of one CPU core."
+    assert lines[-1] == f"The runs that are not made yet take about {left:.0f} minutes of one CPU core."
     for grid in shipped.grids:
         each = sum(core_seconds(entry) for entry in grid.tries) / 60
-        said = f"shuffledp tune {grid.experiment.name}: {each:.0f} minutes before that." in listing
+        said = f"shuffledp tune {grid.experiment.name} takes {each:.0f} minutes more." in listing
         assert said != grid.product(shipped.results).is_current()
 
 
@@ -703,8 +703,8 @@ def test_a_mistyped_folder_of_data_is_not_filled(command, monkeypatch, tmp_path)
     mistyped = tmp_path / "resorces"
     line = refusal(command, "liew2022-fig3b", "--data", str(mistyped))
     assert line == (
-        f"Error: --data must name a folder that is there, got {str(mistyped)!r}; create it first, or leave "
-        "--data out, and the data are looked for in resources/mnist"
+        f"Error: --data must name a folder that exists, got {str(mistyped)!r}; create it first, or leave "
+        "--data out to use resources/mnist"
     )
     assert not mistyped.exists()
 
@@ -1079,7 +1079,7 @@ def test_an_infinite_epsilon_is_told_as_no_guarantee():
 def test_help_says_what_to_enter_for_unusual_rounds(command):
     text = " ".join(shown(command, "--help").split())
     assert "sends two reports in a round: enter twice its EPS0 and one round" in text
-    assert "Fewer than K reports arrive: throw them away unread, and draw the round anew" in text
+    assert "If fewer than K reports arrive: throw them away unread, and draw the round anew" in text
 
 
 @pytest.mark.usefixtures("shipped_folder")

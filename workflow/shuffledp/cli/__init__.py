@@ -1,8 +1,8 @@
 """The command line: what a deployment costs, what fits into a budget, and the trainings of the papers.
 
-Only parsing and printing live here. The numbers come from ``shuffledp.accountants``, which brings numpy and
-scipy along; these take longer to load than help or a refusal may take, so commands import what they compute
-with once their arguments have been read.
+Only parsing and printing live here. The numbers come from ``shuffledp.accountants``, which imports numpy and
+scipy. Loading these takes longer than printing help or an error should take, so a command imports what it
+computes with only after its arguments have been read.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from shuffledp.cli.errors import BAD_INPUT, OneLineErrors
 def app(context: click.Context, version: bool) -> None:
     """Privacy accounting for the shuffle model: T rounds, each with K of N clients drawn afresh.
 
-    Neighbouring data sets differ in the record of one client, or, for distributed check-in, in whether it is
-    there. Numbers may be written as 1e6.
+    Neighbouring data sets differ in the record of one client or, for distributed check-in, in whether this
+    client is in the data at all. Numbers may be written as 1e6.
     """
     if version:
         click.echo(f"shuffledp {shuffledp.__version__}")

@@ -1,4 +1,4 @@
-"""Commands that account for privacy: epsilon, delta, what fits into a budget, and by whom."""
+"""Commands that account for privacy: epsilon, delta, calibrate, and the list of accountants."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 _ORDER = ("upper", "estimate", "lower")
 _UNUSUAL_ROUNDS = (
-    "A client that sends two reports in a round: enter twice its EPS0 and one round, and count clients, not "
-    "reports, in N and K.\n\n"
-    "Fewer than K reports arrive: throw them away unread, and draw the round anew. Or, where neither the "
-    "records nor who a client is decide whether it drops out, use them, and leave K as it is. Where who a "
-    "client is may decide it, but no record, say with --arriving how many arrive at least, and throw rounds "
-    "with fewer away unread. Where records decide it, nothing here holds."
+    "If a client sends two reports in a round: enter twice its EPS0 and one round, and let N and K count "
+    "clients, not reports.\n\n"
+    "If fewer than K reports arrive: throw them away unread, and draw the round anew. Or, if neither the "
+    "records nor who a client is decide whether it drops out, use the reports that arrive, and leave K as it "
+    "is. If who a client is may decide it, but no record does, give with --arriving how many reports arrive "
+    "at least, and throw rounds with fewer away unread. If records decide it, no guarantee here holds."
 )
-_ONE = "One of those that `shuffledp accountants` lists (default: the tightest upper bound as a rule)."
+_ONE = (
+    "Accountant to use, one that `shuffledp accountants` lists (default: as a rule the tightest upper bound)."
+)
 
 
 @click.command(epilog=_UNUSUAL_ROUNDS)
 @options.of_variables("rounds", "delta", of_randomizers=True, plot=True)
-@options.of_system("This one only (default: all).")
+@options.of_system("Use this accountant only (default: all of the system).")
 def epsilon(
     given: dict[str, Any],
     randomizer: str | None,
@@ -39,11 +41,11 @@ def epsilon(
 ) -> None:
     """Print epsilon by every accountant.
 
-    The first line is the interval that epsilon lies in for the worst eps0-LDP randomiser, or, where the
-    mechanism is given, for the worst data sets; then every accountant, the tightest upper bound first, lower
-    bounds last. Upper bounds are shown rounded up, lower bounds rounded down. Lower bounds marked renyi speak
-    of Renyi accounting only and take no part in the interval. With --randomizer the command prints the
-    interval of that randomiser.
+    The first line is the interval that epsilon lies in for the worst eps0-LDP randomiser or, where the
+    mechanism is given, for the worst data sets. Below it stands every accountant, the tightest upper bound
+    first and lower bounds last. Upper bounds are rounded up, lower bounds are rounded down. Lower bounds
+    marked renyi hold for Renyi accounting only and take no part in the interval. With --randomizer the
+    command prints the interval of that randomiser.
     """
     if drawn is not None:
         curves.epsilon(drawn, randomizer, given, chosen)
@@ -59,7 +61,7 @@ def epsilon(
     entries = [accountants.get(name) for name in (listed if accountant is None else [accountant])]
     refused: list[accountants.Refusal] = []
     if accountant is None:
-        # one accountant that cannot answer does not take the table down
+        # an accountant that cannot answer must not cost the others their rows
         answers, refused = accountants.attempts(entries, **setting)
         rows = [(entry, {name: float(value) for name, value in row.items()}) for entry, row in answers]
     else:
@@ -118,9 +120,9 @@ def delta(
 ) -> None:
     """Print delta at a given epsilon.
 
-    The accountant computes epsilon from delta; this is inverted by bisection on log delta. An upper bound
-    on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed EPS; a lower
-    bound is rounded down. With --randomizer it takes the upper bound of that randomiser.
+    The accountant computes epsilon from delta, and the command inverts this by bisection on log delta. An
+    upper bound on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed
+    EPS; a lower bound is rounded down. With --randomizer the command uses the upper bound of that randomiser.
     """
     if drawn is not None:
         curves.delta(drawn, randomizer, given, chosen)
@@ -131,7 +133,7 @@ def delta(
     from shuffledp.accountants import calibration
 
     found = calibration.delta_at(**by_name, eps=asked, **given)
-    # every mechanism is (eps, 1)-DP, so no accountant is asked about that
+    # every mechanism is (eps, 1)-DP, so there is nothing to recompute at delta = 1
     recomputed = float(entry.epsilon(**setting, delta=found)) if found < 1 else None
     printing.warn_of_little(({**given, "delta": found}, asked))
     if as_json:
@@ -169,13 +171,13 @@ def calibrate(
     as_json: bool,
     drawn: options.Drawn | None,
 ) -> None:
-    """Print what keeps a budget.
+    """Print the value that keeps epsilon within a budget.
 
     It is the value of the one variable that is left out: the largest EPS0, T (--rounds), K (--per-round) or
     RATE whose epsilon does not exceed the budget, or the least N (--clients), SIGMA or DELTA. Whole numbers
-    are printed whole, others to seven digits, rounded so that epsilon recomputed from what is printed stays
-    within the budget. The accountant must be an upper bound. With --randomizer it takes the upper bound of
-    that randomiser.
+    are printed in full, others to seven digits and rounded such that epsilon at the printed value stays
+    within the budget. The accountant must be an upper bound. With --randomizer the command uses the upper
+    bound of that randomiser.
     """
     if drawn is not None:
         curves.answers(drawn, target_eps, randomizer, given, chosen)
@@ -204,14 +206,14 @@ def calibrate(
 @click.option(
     "--system",
     metavar="NAME",
-    help="Those of this alone: a protocol, a mechanism, or both, as in shuffle/krr (default: all).",
+    help="List this system only: a protocol, a mechanism, or both, as in shuffle/krr (default: all).",
 )
 @options.as_json
 def list_accountants(system: str | None, as_json: bool) -> None:
     """List the accountants and their theorems, by system.
 
-    The one that calibrate and delta take where none is named comes first, then upper bounds, estimates and
-    lower bounds.
+    The accountant that calibrate and delta use where none is named comes first, then upper bounds, estimates
+    and lower bounds.
     """
     from shuffledp.accountants import systems
 
@@ -268,7 +270,7 @@ def _of_randomizer(
 
 
 def _details(entry: Accountant, setting: dict[str, Any]) -> dict[str, Any]:
-    """Return an accountant's columns; where its numerics give up, say whose."""
+    """Return an accountant's columns; a failure of its numerics is told with its name."""
     try:
         found = entry.details(**setting)
     except ArithmeticError as error:
@@ -277,7 +279,7 @@ def _details(entry: Accountant, setting: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tightest_first(entry: Accountant, value: float) -> tuple[int, bool, float]:
-    # a lower bound on what Renyi accounting reports is no rival of one on epsilon
+    # a lower bound on what Renyi accounting reports cannot be compared with one on epsilon
     return _ORDER.index(entry.kind), entry.scope != "epsilon", -value if entry.kind == "lower" else value
 
 

@@ -61,7 +61,11 @@ def answers(
     given: dict[str, Any],
     chosen: Mapping[str, str | None],
 ) -> None:
-    """Draw the variable that is left out, at the points where it has an answer."""
+    """Draw the value of the variable that is left out, at the points where there is one.
+
+    Raises:
+        ValueError: there is none at any point; the message is that of the first.
+    """
     found, guarantees, without = [], [], []
     for point in drawn.points():
         row = {**given, drawn.variable: point}
@@ -90,7 +94,7 @@ def answers(
 
 
 def _draw(drawn: options.Drawn, label: str, curves: Mapping[str, list[float]], *, tiny: bool = False) -> None:
-    """Draw curves against the variable that varies, and say so."""
+    """Draw curves against the variable that varies, and print the file and what it shows."""
     low, high = drawn.span
     drawing.draw(
         drawn.path,

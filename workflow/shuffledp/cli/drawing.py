@@ -15,8 +15,11 @@ SUFFIXES = (".pdf", ".png", ".svg")
 def check(path: str) -> None:
     """Refuse a file that cannot be drawn, before anything is computed.
 
+    Args:
+        path: the file.
+
     Raises:
-        ValueError: its suffix is of no kind of figure, or matplotlib is missing.
+        ValueError: its suffix is that of no format of ``SUFFIXES``, or matplotlib is missing.
     """
     if Path(path).suffix.lower() not in SUFFIXES:
         raise ValueError(f"--plot must end in {', '.join(SUFFIXES)}, got {path!r}")
@@ -34,18 +37,18 @@ def draw(
     marks: Sequence[float] = (),
     logarithmic: tuple[bool, bool] = (False, False),
 ) -> None:
-    """Draw curves over one variable into a file, whose kind is that of its suffix; dots are what is computed.
+    """Draw curves over one variable into a file, whose suffix says its format; dots mark computed points.
 
     Args:
         path: the file.
         x: points.
-        curves: values at the points, by what the legend says of them; what is not finite is left out, and
-            on a logarithmic axis what is 0.
+        curves: values at the points, by label of the legend. Values that are not finite are left out, and
+            on a logarithmic axis those that are 0.
         labels: of the two axes.
         title: above the figure.
-        level: a horizontal line, and what the legend says of it.
-        marks: points at which there is a vertical line.
-        logarithmic: whether the axes are, as far as there is a value that they can have.
+        level: label and height of a horizontal line.
+        marks: points of vertical lines.
+        logarithmic: for each axis, whether it is logarithmic; the second is only if it has a positive value.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -73,12 +76,13 @@ def draw(
 
 
 def warn_of_left_out(name: str, values: Sequence[float], *, logarithmic: bool) -> None:
-    """Say how many points of a curve its figure does not have, besides those that are no numbers.
+    """Warn of the points of a curve that the figure leaves out because they are infinite or, on a logarithmic
+    axis, 0. Points that are no numbers do not count.
 
     Args:
         name: of the curve.
         values: at its points.
-        logarithmic: whether the axis of the values is.
+        logarithmic: whether the axis of the values is logarithmic.
     """
     infinite = sum(math.isinf(value) for value in values)
     zero = sum(value == 0 for value in values) if logarithmic else 0

@@ -1,4 +1,4 @@
-"""Whatever is wrong is told in one line on stderr, in the words of the command line."""
+"""Errors of the command line: one line on stderr that names options as the command line does."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from shuffledp.variables import VARIABLES
 BAD_INPUT = 2
 FAILED = 1
 
-# What the library calls by other names than the command line, besides the variables.
+# The option of each argument of the library: of the variables, and of arguments besides these.
 _OPTIONS = {name: one.option for name, one in VARIABLES.items()} | {
     name: f"--{name.replace('_', '-')}"
     for name in ("eps", "target_eps", "protocol", "mechanism", "accountant", "randomizer", "device")
 }
-# What a command is asked for, or calls otherwise; the closest option in letters is a false friend.
+# By command and option, hints for options that a command does not have, because it prints that variable or
+# has another name for it. click would suggest the option that is spelt most alike, which differs in meaning.
 _INSTEAD = {
     ("delta", "--delta"): (
         "--delta is what this command prints: give --eps, the epsilon at which it is asked for; epsilon at a "
@@ -40,20 +41,20 @@ _INSTEAD = {
 
 
 class OneLineErrors(click.Group):
-    """Commands that report whatever is wrong in one line on stderr, without usage and without traceback."""
+    """Commands that report every error in one line on stderr, without usage and without traceback."""
 
     _asked: click.Command | None = None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return what the arguments ask for, and remember it for the words of a refusal."""
+        """Return the command that the arguments name, and remember it for the words of an error."""
         found = super().resolve_command(ctx, args)
         self._asked = found[1]
         return found
 
     def _in_words(self, error: Exception) -> str:
-        """Return a message in the options of the command that was asked for; keys of its files stay keys."""
+        """Return a message with the options of the named command; keys of its files stay as they are."""
         having = [option for one in (self._asked.params if self._asked else ()) for option in one.opts]
         return with_options(str(error), having)
 
@@ -83,7 +84,7 @@ def _of_usage(error: click.ClickException) -> str:
         return _INSTEAD[asked]
     message = error.format_message().rstrip(".")
     if isinstance(error, click.NoSuchOption):
-        # which click words otherwise in every other version
+        # the wording of click differs between its versions
         close = f". Did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
         message = f"No such option: {error.option_name}{close}"
     return message + (f" (see {context.command_path} --help)" if context else "")
@@ -95,12 +96,13 @@ def _complain(message: str, code: int) -> int:
 
 
 def with_options(message: str, having: Iterable[str] = tuple(_OPTIONS.values())) -> str:
-    """Return a refusal of the library's with the options of the variables that it says must be otherwise, or
-    be given, left out, raised or lowered, and of the budget, which is no variable of a setting.
+    """Return an error message of the library with options in place of the names of arguments.
+
+    Only names are replaced that the message says must be different, or be given, left out, raised or lowered.
 
     Args:
-        message: the refusal, which calls variables by their names.
-        having: the options of the command; other variables keep their names.
+        message: the library's message, which calls arguments by their names.
+        having: the options of the command; names without one of these are kept.
     """
     options = {name: option for name, option in _OPTIONS.items() if option in set(having)}
     variable = r"(?<![\w-])(?<=%s)([a-z]\w*)(?=%s)"

@@ -1,6 +1,7 @@
-"""Options that commands share, made from the table of variables, and how numbers are read.
+"""Options that commands share, made from the table of variables, and how their numbers are read.
 
-Numbers arrive as text, so that 1e6 is a count and a refusal names option, value and range in our words.
+Numbers are read here and not by click, so that 1e6 is a count, and so that an error names option, value and
+range in the same words as the library's.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ from shuffledp.cli import drawing
 from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, VARIABLES, Limit, Range, Variable
 
 Command = Callable[..., None]
-_POINTS = 25  # of a figure
+_POINTS = 25  # at which a curve of a figure is computed
 
 
 class Span(NamedTuple):
-    """Two ends between which a variable varies in a figure."""
+    """The two values between which a variable varies in a figure."""
 
     low: float
     high: float
 
 
 class Drawn(NamedTuple):
-    """What a command is to draw.
+    """A figure that a command is to draw.
 
     Attributes:
-        path: into which file.
-        variable: against which variable.
-        span: from where to where.
+        path: of the file to write.
+        variable: on the x axis.
+        span: ends of the x axis.
     """
 
     path: str
@@ -40,7 +41,7 @@ class Drawn(NamedTuple):
     span: Span
 
     def points(self) -> list[float]:
-        """Return values from one end to the other, in equal ratios where they span more than a decade."""
+        """Return values from end to end, in equal steps or, over more than a decade, in equal ratios."""
         import numpy as np
 
         low, high = self.span
@@ -53,13 +54,13 @@ class Drawn(NamedTuple):
 
 
 class Number(click.ParamType[float]):
-    """A finite number of a range; whole ones are read exactly.
+    """A finite number in a range; whole numbers are read exactly.
 
     Args:
-        values: what it may be.
-        limit: how far it is computed, if that is less.
-        hint: what a refusal adds to the range.
-        several: what a refusal adds where several numbers are given.
+        values: the range.
+        limit: a narrower range beyond which nothing is computed, if there is one.
+        hint: what an error message adds to the range.
+        several: what an error message adds where several numbers are given.
     """
 
     name = "number"
@@ -71,7 +72,7 @@ class Number(click.ParamType[float]):
         self._wanted = values.words + (" (1e6 will do)" if values.whole else "") + hint
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a text means; what is a number already stays one."""
+        """Return the number, or the ``Span`` of a..b, that a text means; a number is kept as it is."""
         if not (isinstance(value, str) and param):
             return value
         option, ends = param.opts[0], value.split("..")
@@ -86,8 +87,8 @@ class Number(click.ParamType[float]):
         """Return the number that a text means.
 
         Raises:
-            ValueError: it means none, or one out of the range or beyond the limit; the message names the
-                option.
+            ValueError: it means no number, or one out of the range or beyond the limit; the message names
+                the option.
         """
         if self._several and "," in text:
             raise ValueError(f"{option} must be one number, got {text!r}{self._several}")
@@ -102,7 +103,7 @@ class Number(click.ParamType[float]):
 
 
 def _finite(text: str) -> float:
-    """Return a finite number, whole ones as int, exactly; nan for all that is none."""
+    """Return the finite number that a text means, a whole one exactly as int; nan if there is none."""
     try:
         number: float = int(text)
     except ValueError:
@@ -112,7 +113,7 @@ def _finite(text: str) -> float:
             return math.nan
     try:
         return number if math.isfinite(number) else math.nan
-    except OverflowError:  # an int that no float holds
+    except OverflowError:  # an int beyond the largest float
         return math.nan
 
 
@@ -135,15 +136,16 @@ def of_variables(
     words: Mapping[str, str] | None = None,
     plot: bool = False,
 ) -> Callable[[Command], Command]:
-    """Give a command an option for each variable of the table; it takes what was given as ``given``.
+    """Give a command an option for each variable of the table; the command takes the values as ``given``.
 
     Args:
-        needed: variables of questions that must be given.
-        besides: variables of questions that may be.
-        of_randomizers: whether a randomiser may be named: its own variables and the option of its name.
-        ranges: of variables that this command narrows.
-        words: help of variables that mean more to this command than the table says.
-        plot: whether the command draws: it takes what to draw, and where to, as ``drawn``; None for nothing.
+        needed: variables of questions (rounds, delta, epsilon) that must be given.
+        besides: variables of questions that may be given.
+        of_randomizers: whether the command takes a named randomiser and its own variables.
+        ranges: narrower ranges that this command has for variables.
+        words: help that this command has for variables in place of the table's.
+        plot: whether the command can draw; it then takes the figure to draw as ``drawn``, None if there is
+            none.
     """
     of_questions = [VARIABLES[name] for name in (*needed, *besides)]
     taken = [*of_questions, *OF_SYSTEMS, *(OF_RANDOMIZERS if of_randomizers else ())]
@@ -151,7 +153,7 @@ def of_variables(
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_given(**options: Any) -> None:
-            # in the order of the table, in which the setting is printed
+            # the setting is printed in the order of the table
             found = {name: options.pop(name) for name in VARIABLES if name in options}
             given = {name: value for name, value in found.items() if value is not None}
             spans = {name: value for name, value in given.items() if isinstance(value, Span)}
@@ -185,11 +187,11 @@ def of_variables(
 
 
 def _drawn(path: str | None, spans: Mapping[str, Span]) -> Drawn | None:
-    """Return what is to be drawn.
+    """Return the figure to draw, if one is asked for.
 
     Raises:
-        ValueError: a figure is asked for and not one variable varies, or the other way round, or it cannot be
-            drawn.
+        ValueError: a figure is asked for and not exactly one variable varies, or a variable varies and no
+            figure is asked for, or the file cannot be drawn.
     """
     varying = ", ".join(VARIABLES[name].option for name in spans)
     if path is None:
@@ -213,11 +215,11 @@ _plot = click.option(
 _randomizer = click.option(
     "--randomizer",
     metavar="NAME",
-    help="Of this one alone: krr (--categories), subset-selection (--categories, --subset), "
-    "local-hashing (--cells, --collision) with a hash drawn for each report and sent along, its "
-    "lower end that of the worst family of hash functions, such as independent values, public-hashing "
-    "(--cells) with one that is public for the round, privunit (--dimension), coordinate, hemisphere, "
-    "laplace, piecewise, hadamard-response, oue, rappor.",
+    help="Account for this randomiser alone: krr (--categories), subset-selection (--categories, --subset), "
+    "local-hashing (--cells, --collision) with a hash function that is drawn for each report and sent with "
+    "it (the lower end is for the worst family of hash functions), public-hashing (--cells) with one hash "
+    "function that is public for the round, privunit (--dimension), coordinate, hemisphere, laplace, "
+    "piecewise, hadamard-response, oue, rappor.",
 )
 _protocol = click.option(
     "--protocol",
@@ -228,14 +230,15 @@ _protocol = click.option(
 _mechanism = click.option(
     "--mechanism",
     metavar="NAME",
-    help="What they send: ldp (any, the default), share, tv, blanket (what --share and --tv say), krr, "
-    "gaussian, approximate-ldp (these three with protocol shuffle if none is named).",
+    help="What clients send: ldp (any eps0-LDP report, the default), share, tv, blanket (known by --share, "
+    "by --tv, or by both), krr, gaussian, approximate-ldp (these three with protocol shuffle if none is "
+    "named).",
 )
 as_json = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help='Print JSON; an infinite number is the string "inf", one that was not computed is null.',
+    help='Print JSON; an infinite number is the string "inf", a number that was not computed is null.',
 )
 
 
@@ -243,12 +246,13 @@ OF_SYSTEM = ("--protocol", "--mechanism", "--accountant")
 
 
 def of_system(accountant: str) -> Callable[[Command], Command]:
-    """Give a command the options that say what is accounted for, by whom, and how to print it.
+    """Give a command the options that select a system and an accountant, and --json.
 
-    It takes the values of ``OF_SYSTEM`` as ``chosen``, by option, None where one is left out.
+    The command takes the values of ``OF_SYSTEM`` as ``chosen``, by option; None for an option that is left
+    out.
 
     Args:
-        accountant: help of the option that names one.
+        accountant: help of the option that names an accountant.
     """
 
     def decorate(command: Command) -> Command:

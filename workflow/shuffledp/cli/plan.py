@@ -1,4 +1,4 @@
-"""The command that accounts for a deployment of several phases, read from a file."""
+"""The command that accounts for a deployment of several phases, which a file describes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _TABLE = ("phase", "what", "rounds", "epsilon >=", "epsilon <=", "left")
 def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> None:
     """Print what several phases cost together.
 
-    FILE (YAML) holds delta and phases; and, if wanted, a budget, a group of users, and the records of each. A
-    phase is a system's variables (n, k, eps0, ...) with rounds; or a release with known epsilon and delta; or
-    noise with sigma and sensitivity. The command prints epsilon after each phase, from below and from above,
-    what is left of the budget, and how many further rounds of the last phase fit. All phases must be for the
-    same neighbours.
+    FILE (YAML) holds delta and phases and, if wanted, a budget, the size of a group of users, and the number
+    of records of each user. A phase is a system's variables (n, k, eps0, ...) with rounds, or a release with
+    known epsilon and delta, or noise with sigma and sensitivity. The command prints epsilon after each phase,
+    from below and from above, what is left of the budget, and how many further rounds of the last phase fit.
+    All phases must be for the same neighbours.
     """
     if plot is not None:
         drawing.check(plot)
@@ -125,7 +125,7 @@ def _draw(path: str, found: Plan, curve: dict[str, list[float]]) -> None:
 
 
 def _where(name: str, place: tuple[str | int, ...]) -> str:
-    """Return the file and, as far as it has what is meant, the line."""
+    """Return the file's name and the line of a place in it, or of the innermost part that contains it."""
     from shuffledp.records import yaml_files
 
     root = yaml_files.parsed(name, yaml_files.composed)

@@ -1,4 +1,4 @@
-"""What commands print: settings in a line, tables, brackets, and the same as JSON."""
+"""How commands print: settings in a line, tables, brackets and warnings, and the same as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import click
 if TYPE_CHECKING:
     from shuffledp.accountants import Accountant, Bracket
 
-# What JSON has of an accountant.
+# The keys that describe an accountant in JSON.
 FIELDS = (
     "name",
     "kind",
@@ -32,27 +32,27 @@ FIELDS = (
 )
 SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
 
-# What a narrow terminal has of long columns below a row, in their order.
+# In a narrow terminal these long columns stand below their row, in this order and form.
 _LONG = {"citation": "{}: ", "theorem": "{}", "needs": "; needs {}"}
-_LEAST = 30  # columns that a paragraph takes, however few the terminal has
+_LEAST = 30  # width of a paragraph in columns, even if the terminal has fewer
 _INDENT = 4
 _HEAD = 2  # lines of a table above its rows
-_LITTLE = 20.0  # an epsilon beyond which there is a warning
+_LITTLE = 20.0  # epsilon above which there is a warning
 
 
 def described(entry: Accountant) -> dict[str, Any]:
-    """Return what JSON has of an accountant."""
+    """Return an accountant as JSON describes it."""
     own = {"neighbours": str(entry.system.neighbours), "needs": list(entry.needs)}
     return {field: own[field] if field in own else getattr(entry, field) for field in FIELDS}
 
 
 def side(entry: Accountant) -> str:
-    """Return on which side an accountant's epsilon is, and of what if not of epsilon."""
+    """Return an accountant's kind and, if it bounds something other than epsilon, its scope."""
     return entry.kind if entry.scope == "epsilon" else f"{entry.kind} ({entry.scope})"
 
 
 def source(entry: Accountant) -> str:
-    """Return an accountant, its side and its theorem in a few words."""
+    """Return an accountant's name, kind and theorem in a few words."""
     return f"{entry.name} [{side(entry)}; {entry.citation}: {entry.theorem}]"
 
 
@@ -62,7 +62,7 @@ def in_words(setting: Mapping[str, float]) -> str:
 
 
 def digits(value: float) -> str:
-    """Write an answer of ``calibration``, which has no more digits than these; trailing zeros included."""
+    """Return an answer of ``calibration`` with all its digits, trailing zeros included."""
     from shuffledp import rounding
 
     return f"{value:g}" if value in (0, 1) else f"{value:#.{rounding.DIGITS}g}"
@@ -73,7 +73,7 @@ def bracket_in_words(found: Bracket, *, joined: str) -> str:
 
     Args:
         found: the bracket.
-        joined: what stands between the names behind its ends.
+        joined: what stands between the names of the bounds at its ends.
     """
     from shuffledp import rounding
 
@@ -83,7 +83,7 @@ def bracket_in_words(found: Bracket, *, joined: str) -> str:
 
 
 def bracket_as_json(found: Bracket | None) -> dict[str, Any] | None:
-    """Return what JSON has of a bracket."""
+    """Return a bracket as JSON describes it."""
     if found is None:
         return None
     return {
@@ -96,10 +96,10 @@ def bracket_as_json(found: Bracket | None) -> dict[str, Any] | None:
 
 
 def warn_of_little(*guarantees: tuple[Mapping[str, float], float]) -> None:
-    """Say where guarantees, though they hold, promise little; of several the worst is told of.
+    """Warn of guarantees that hold but promise little; of several guarantees only of the worst.
 
     Args:
-        guarantees: settings, of which n and delta count, and epsilons; those of a figure are several.
+        guarantees: pairs of a setting, of which n and delta count, and epsilon; a figure has several.
     """
     where = "in the figure, " if len(guarantees) > 1 else ""
     large = [(one["n"] * one["delta"], one) for one, _ in guarantees if "n" in one and "delta" in one]
@@ -124,17 +124,17 @@ def warn_of_little(*guarantees: tuple[Mapping[str, float], float]) -> None:
 
 
 def warn(message: str) -> None:
-    """Say something that is no answer, so not on stdout."""
+    """Print a warning on stderr, where it does not mix with the answer."""
     click.echo(f"Warning: {message}", err=True)
 
 
 def width() -> int | None:
-    """Return how many columns the terminal has, None where standard output is none."""
+    """Return how many columns the terminal has; None if standard output is no terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def paragraph(text: str, *, indent: int = 0) -> None:
-    """Print a text in lines that the terminal has room for; in one line where there is none."""
+    """Print a text, wrapped to the width of the terminal; in one line if there is no terminal."""
     room = width()
     spaces = " " * indent
     if room is None:
@@ -148,9 +148,9 @@ def paragraph(text: str, *, indent: int = 0) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, as wide as the terminal, or a row a line where there is none.
+    """Print a table with one line for each row.
 
-    In a narrow terminal the columns of ``_LONG`` stand below their row.
+    In a terminal that is too narrow for it, the columns of ``_LONG`` stand below their row.
     """
     room = width()
     whole = _padded(columns, rows)
@@ -179,15 +179,15 @@ def _padded(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def as_json(content: Any) -> None:
-    """Print what a command found as JSON."""
+    """Print the answer of a command as JSON."""
     click.echo(json.dumps(_finite(content), indent=2, allow_nan=False))
 
 
 def _finite(content: Any) -> Any:
-    """Return the content with what JSON can write in place of numbers that are not finite.
+    """Return the content with strings or null in place of numbers that are not finite, which JSON has not.
 
-    "inf" and "-inf" are read as numbers by ``float``, ``pandas.to_numeric`` and R's ``as.numeric``, and jq
-    puts them above all numbers, where it has null below them.
+    ``float``, ``pandas.to_numeric`` and R's ``as.numeric`` read "inf" and "-inf" as numbers, and jq orders
+    strings above all numbers, whereas it orders null below them.
     """
     if isinstance(content, dict):
         return {key: _finite(value) for key, value in content.items()}

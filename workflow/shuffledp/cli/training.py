@@ -1,4 +1,4 @@
-"""Commands that train: an experiment, its learning rates, and whether recorded runs come out again."""
+"""Commands that train: an experiment, its candidate learning rates, or recorded runs once more."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _MOST_SEEDS = 1000
 _Command = Callable[..., None]
 
 _config = click.option(
-    "--config", metavar="FILE", multiple=True, help="Configuration, each laid over those before it."
+    "--config", metavar="FILE", multiple=True, help="Configuration; a later one overrides those before it."
 )
-_data_folder = click.option("--data", metavar="DIR", help="Folder of the data, which must be there.")
+_data_folder = click.option("--data", metavar="DIR", help="Folder of the data, which must exist.")
 _device = click.option("--device", metavar="DEVICE", default="auto", help="auto, cpu or cuda.")
 _threads = click.option(
     "--threads",
     metavar="N",
     type=Number(counts(1), THREADS),
     default="1",
-    help="Of the CPU; more runs at once use it better.",
+    help="CPU threads of a run; several runs at once use the CPU better.",
 )
 
 
 def _which_seeds(command: _Command) -> _Command:
     one = click.option("--seed", metavar="SEED", type=Number(counts(0), SEEDS), help="One run (default: 0).")
-    several = click.option("--seeds", metavar="RANGE", help="Several, one after the other, as 0-9.")
+    several = click.option("--seeds", metavar="RANGE", help="Several runs, one after the other, such as 0-9.")
     return one(several(command))
 
 
@@ -67,8 +67,8 @@ def train(
 
     EXPERIMENT is one of those that --list names.
 
-    Writes DIR/seed<k>.csv with a row an epoch, and a record beside it. A run that was killed goes on from its
-    last epoch; one that is there and up to date is not done again.
+    The command writes DIR/seed<k>.csv with a row for each epoch, and a record beside it. A run that was
+    killed goes on from its last epoch; a run that is recorded and up to date is not trained again.
     """
     wanted = _seeds(seed, seeds)
     optional_packages.need("yaml", "pydantic", extra="training")
@@ -105,9 +105,15 @@ def train(
 @click.command()
 @click.argument("experiment")
 @_which_seeds
-@click.option("--epochs", metavar="N", type=Number(counts(1)), default="1", help="How many of each run.")
 @click.option(
-    "--stamp", is_flag=True, help="Let the records of runs that are reproduced say so, and be current."
+    "--epochs",
+    metavar="N",
+    type=Number(counts(1)),
+    default="1",
+    help="Number of epochs of each run to train.",
+)
+@click.option(
+    "--stamp", is_flag=True, help="Mark the records of runs that are reproduced as reproduced and current."
 )
 @_data_folder
 @_config
@@ -124,8 +130,8 @@ def reproduce(
 
     EXPERIMENT is one of those that `shuffledp train --list` names.
 
-    The first epochs are trained, on one CPU core, and their rows compared with the tables. Another kind of
-    processor may give other last digits. The exit status is 1 if a value differs.
+    The command trains the first epochs on one CPU core and compares their rows with the recorded tables.
+    Another kind of processor may give other last digits. The exit status is 1 if a value differs.
     """
     wanted = _seeds(seed, seeds)
     optional_packages.need("yaml", "pydantic", "torch", extra="training")
@@ -157,10 +163,10 @@ def reproduce(
 def tune(experiment: str, device: str, threads: int, data: str | None, config: tuple[str, ...]) -> None:
     """Try an experiment's learning rates on held-out images.
 
-    EXPERIMENT is one of training.tuning of the configuration.
+    EXPERIMENT is one of those under training.tuning in the configuration.
 
-    Writes tuning/<experiment>.csv among the results, and a record beside it. Nothing is chosen: write the
-    best into the configuration.
+    The command writes tuning/<experiment>.csv among the results, and a record beside it. It chooses nothing:
+    write the best learning rate into the configuration yourself.
     """
     optional_packages.need("yaml", "pydantic", extra="training")
     from shuffledp.reproduction import config as configuration
@@ -185,10 +191,11 @@ COMMANDS = (train, reproduce, tune)
 
 
 def _data(folder: str | None, settings: Settings) -> str | None:
-    """Return the folder of the data; one that the command line names goes before the environment.
+    """Return the folder of the data; that of the command line takes precedence over the environment's.
 
     Raises:
-        ValueError: the command line names none that is there. One that was mistyped is not filled.
+        ValueError: the folder that the command line names does not exist. It may be mistyped, so it is not
+            created and filled.
     """
     from shuffledp.training.data import datasets
 
@@ -196,8 +203,8 @@ def _data(folder: str | None, settings: Settings) -> str | None:
         return settings.data_root
     if not Path(folder).is_dir():
         raise ValueError(
-            f"--data must name a folder that is there, got {folder!r}; create it first, or leave --data out, "
-            f"and the data are looked for in {settings.data_root or datasets.DEFAULT_ROOT}"
+            f"--data must name a folder that exists, got {folder!r}; create it first, or leave --data out to "
+            f"use {settings.data_root or datasets.DEFAULT_ROOT}"
         )
     os.environ.pop(datasets.VARIABLE, None)
     return folder
@@ -212,7 +219,7 @@ def _seeds(seed: int | None, seeds: str | None) -> range:
     first, dash, last = seeds.partition("-")
     if not (dash and all(end.isascii() and end.isdecimal() for end in (first, last))):
         raise ValueError(f"--seeds must be a range such as 0-9, got {seeds!r}")
-    # as doubles, of which there is one for any number of digits
+    # as doubles, since int() refuses a text of very many digits
     beyond = SEEDS.beyond(max(float(first), float(last)))
     if beyond:
         raise ValueError(f"--seeds {beyond}")
@@ -248,11 +255,11 @@ def _print_experiments(settings: Settings) -> None:
         )
     columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds"]
     printing.table([*columns, "data", "seeds", "made", "minutes each"], rows)
-    click.echo(f"What is not made yet takes about {minutes:.0f} minutes of one CPU core.")
+    click.echo(f"The runs that are not made yet take about {minutes:.0f} minutes of one CPU core.")
     for grid in settings.grids:
         if not grid.product(settings.results).is_current():
             each = sum(core_seconds(entry) for entry in grid.longest) / 60
-            click.echo(f"shuffledp tune {grid.experiment.name}: {each:.0f} minutes before that.")
+            click.echo(f"shuffledp tune {grid.experiment.name} takes {each:.0f} minutes more.")
 
 
 def _optional(value: float | None) -> str:
@@ -260,7 +267,7 @@ def _optional(value: float | None) -> str:
 
 
 def _log_to_stderr() -> None:
-    """Show what the library says of work that takes long before the first line of a run."""
+    """Show the library's messages about long work, such as features, before the first line of a run."""
     import logging
 
     logging.basicConfig(format="%(message)s")
