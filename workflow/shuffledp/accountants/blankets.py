@@ -1,6 +1,8 @@
-"""Bounds by what is known of a randomiser besides eps0: its blanket's share, its total variation, or both.
+"""Upper bounds from what is known of a randomiser besides eps0: its blanket's share, its total variation, or
+both.
 
-There are three protocols, those of any eps0-LDP randomiser. Neither number can make epsilon larger.
+They exist for the three protocols of ``BASES``. Knowing either number never makes epsilon larger than it is
+for any eps0-LDP randomiser.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from shuffledp.profiles import four_kinds, worst_kinds
 
 
 class _Known(NamedTuple):
-    """What a mechanism says of its randomiser."""
+    """What is known of a randomiser by the variables of a mechanism, and words for its accountants."""
 
     variables: tuple[str, ...]
     words: str
@@ -73,7 +75,7 @@ def columns(
     share: float | None = None,
     tv: float | None = None,
 ) -> Columns:
-    """Return epsilon of T rounds for every T, by what is known of the randomiser.
+    """Return an upper bound on epsilon of T rounds for every T, from what is known of the randomiser.
 
     Args:
         n: number of clients.
@@ -81,7 +83,7 @@ def columns(
         rounds: numbers of rounds.
         delta: target.
         k: reports of a round, of clients drawn afresh; all n if None.
-        rate: with all n, the probability with which each checks in.
+        rate: if k is None, the probability with which each of the n clients checks in.
         share: as for ``worst_kinds.kinds``.
         tv: as for ``worst_kinds.kinds``.
     """
@@ -102,12 +104,12 @@ def columns(
 
 
 def _enter(base: systems.System, mechanism: str) -> None:
-    """Register what a mechanism knows, for one protocol: a system and its accountant."""
+    """Register the system of one protocol and mechanism, and its accountant."""
     known, name = KNOWN[mechanism], NAMES[base.protocol][mechanism]
 
     def check(setting: systems.Setting) -> None:
         base.check(setting)
-        # without a loss nothing can differ, which every tv bounds
+        # at eps0 = 0 reports do not differ, so every tv is an upper bound
         if "tv" in setting and setting["eps0"] > 0:
             worst_kinds.checked_tv(setting["tv"], setting["eps0"], setting.get("share"))
 

@@ -1,9 +1,9 @@
-"""Accounting backwards: delta from epsilon, and the largest setting that stays within a budget.
+"""Accounting backwards: delta from epsilon, and the value of a variable that just stays within a budget.
 
-An accountant computes epsilon from delta, and nothing here knows its formula: its epsilon is searched. Every
-answer is a number of ``DIGITS`` significant digits, or a whole number of rounds. It was itself evaluated and
-found to be on the safe side; its neighbour was evaluated too and is not. So what is printed is what holds,
-even where an accountant is not quite monotone in its last digits.
+An accountant computes epsilon from delta; the search here knows nothing of its formula. Every answer is a
+whole number, or a number of ``DIGITS`` significant digits. The accountant was evaluated at the answer itself,
+which is on the safe side, and at its neighbour, which is not. So the printed answer holds, even where an
+accountant is not quite monotone in its last digits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shuffledp.accountants.registry import Accountant
 from shuffledp.profiles import named_randomizers, worst_kinds
 from shuffledp.variables import VARIABLES
 
-# Who takes part where this is looked for.
+# The protocol that is meant where this variable is looked for.
 _PROTOCOLS = {"k": "subsampled-shuffle", "rate": "shuffled-check-in"}
 
 
@@ -42,12 +42,12 @@ def of_randomizer(
     Args:
         randomizer: one of ``named_randomizers.NAMES``.
         given: the randomiser's parameters, and variables of a protocol, of which some may be missing: k means
-            rounds of k clients, rate those who check in, and neither of them rounds of all.
-        protocol: where k or rate is the one that is missing.
+            rounds of k clients, rate means clients who check in, and neither of them means rounds of all.
+        protocol: the protocol, to be given if k or rate is the variable that is missing.
 
     Raises:
-        ValueError: there is no such randomiser, a parameter is missing or out of range, or reports of the
-            protocol are not accounted for by what is known of a randomiser.
+        ValueError: there is no such randomiser, a parameter is missing or out of range, or the protocol is
+            none of those that account for what is known of a randomiser.
     """
     takes = named_randomizers.parameters(randomizer)
     own = {name: value for name, value in given.items() if name in takes}
@@ -63,7 +63,7 @@ def of_randomizer(
 def _asked(
     accountant: str | None, randomizer: str | None, setting: dict[str, Any], unknown: str = ""
 ) -> tuple[Accountant, dict[str, Any]]:
-    """Return the accountant that is meant and the variables of its system, of which one may be unknown.
+    """Return the accountant and the variables of its system, of which one may be unknown.
 
     Raises:
         ValueError: neither an accountant nor a randomiser is named, or both are.
@@ -86,22 +86,22 @@ def delta_at(
 ) -> float:
     """Return delta at which an accountant's epsilon is ``eps``.
 
-    Found by bisection on log delta: first the decade, from 1e-8 outwards, then the digits.
+    Delta is found by bisection on its logarithm: first the decade, from 1e-8 outwards, then the digits.
 
     Args:
         accountant: its registered name.
-        eps: the epsilon that is asked for, >= 0.
+        eps: the epsilon at which delta is asked for, >= 0.
         rounds: number of rounds, one number >= 0.
-        randomizer: in place of an accountant, a randomiser whose upper bound is meant; see ``of_randomizer``.
-        setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0; and the
+        randomizer: in place of an accountant, a randomiser whose upper bound is used; see ``of_randomizer``.
+        setting: the variables of the accountant's system (for the subsampled shuffle n, k and eps0), and the
             parameters of a randomiser.
 
     Returns:
-        Of an upper bound or an estimate the smallest delta, to ``DIGITS`` significant digits, rounded up: the
-        accountant's epsilon at the returned delta does not exceed ``eps``. It is 0 where that holds of pure
-        DP, never otherwise below 1e-300, and 1, which holds of everything, where no smaller delta is
-        certified. Of a lower bound the largest delta, rounded down, at which its epsilon exceeds ``eps``, so
-        that delta is a lower bound in the accountant's scope; 0 where there is none.
+        For an upper bound or an estimate, the smallest delta of ``DIGITS`` significant digits, rounded up:
+        the accountant's epsilon at the returned delta does not exceed ``eps``. It is 0 where pure DP gives
+        ``eps``, otherwise at least 1e-300, and 1, which holds for every mechanism, where no smaller delta is
+        certified. For a lower bound, the largest delta, rounded down, at which its epsilon exceeds ``eps``,
+        so that delta is a lower bound in the accountant's scope; 0 where there is none.
 
     Raises:
         ValueError: there is no such accountant or randomiser, or an argument is out of range.
@@ -115,7 +115,11 @@ def delta_at(
 def _upper(
     accountant: str | None, randomizer: str | None, setting: dict[str, Any], unknown: str = ""
 ) -> tuple[Accountant, dict[str, Any]]:
-    """Return what ``_asked`` does, of an accountant that must certify its epsilon."""
+    """Return what ``_asked`` returns, if the accountant is an upper bound.
+
+    Raises:
+        ValueError: it is not; or as for ``_asked``.
+    """
     entry, setting = _asked(accountant, randomizer, setting, unknown)
     if entry.kind != "upper":
         raise ValueError(
@@ -145,26 +149,26 @@ def solve(
     randomizer: str | None = None,
     **setting: Any,
 ) -> float:
-    """Return the value of one variable that makes the most of a budget: the largest, or the least.
+    """Return the largest or the least value of one variable whose epsilon stays within a budget.
 
     Args:
         accountant: the registered name of an upper bound.
-        unknown: the variable that is looked for: one in which epsilon rises (k, eps0, rate, rounds), of which
-            the largest value is found; or falls (n, sigma, delta), of which the least is.
+        unknown: the variable that is looked for. If epsilon rises in it (k, eps0, rate, rounds), its largest
+            value is found; if epsilon falls in it (n, sigma, delta), its least.
         target_eps: the budget, > 0.
         randomizer: as for ``delta_at``.
-        setting: the other variables of the accountant's system, and of rounds (>= 1) and delta those that are
-            known.
+        setting: the other variables of the accountant's system, and rounds (>= 1) and delta, except for the
+            unknown one.
 
     Returns:
-        A whole number, or one of ``DIGITS`` significant digits: the accountant's epsilon there does not
-        exceed ``target_eps``, and at the next such number towards a larger epsilon it does, unless that is
-        none that the variable may take: a k above n, an n below k, no clients or reports, a delta below 0.
+        A whole number, or a number of ``DIGITS`` significant digits. The accountant's epsilon at it does not
+        exceed ``target_eps``. At the next such number towards a larger epsilon it does, unless the variable
+        cannot take that: a k above n, an n below k, no clients or reports, a delta below 0.
 
     Raises:
         ValueError: the accountant is unknown or no upper bound; an argument is out of range, or is none of
-            the system; no value stays within the budget, and the message has the range of epsilon that there
-            is; or every value does, of a variable that has no largest or no least one.
+            the system; no value stays within the budget, and the message has the range of epsilon; or every
+            value does, and the variable has no largest or no least one.
     """
     target = _target(target_eps)
     entry, setting = _upper(accountant, randomizer, setting, unknown)
@@ -187,7 +191,7 @@ def solve(
         try:
             return epsilon(place)
         except ValueError:
-            # nothing wrong with the rest of the setting: the accountant has limits, as for little noise
+            # the rest of the setting was fine at the start; the accountant has limits, as for little noise
             if place == domain.start:
                 raise
             return math.inf
@@ -234,10 +238,10 @@ class _Domain(NamedTuple):
     Attributes:
         least: first place.
         most: last place.
-        start: where a search begins.
+        start: place at which a search begins.
         whole: whether places are the values.
-        open: whether larger epsilons are beyond the last place that is looked at.
-        reason: why the values begin where they do, for messages; "" where their range says it.
+        open: whether the variable may take values beyond the last place, with larger epsilons.
+        reason: why the values begin where they do, for messages; "" where the variable's range says it.
     """
 
     least: int
@@ -255,7 +259,7 @@ class _Domain(NamedTuple):
         return decimal(mantissa + UNIT, exponent + 1 - DIGITS)
 
     def walks(self) -> tuple[Iterator[int], Iterator[int]]:
-        """Return the places from the start to the end and those to the beginning, in steps of decades."""
+        """Return the places from the start to the last and those to the first, in steps of decades."""
         return self._walk(self.most), self._walk(self.least)
 
     def _walk(self, end: int) -> Iterator[int]:
@@ -269,7 +273,7 @@ class _Domain(NamedTuple):
 
 
 def _domain(name: str, setting: Mapping[str, Any]) -> _Domain:
-    """Return the values that a variable may take beside the others."""
+    """Return the values that a variable may take, given the others."""
     variable = VARIABLES[name]
     if variable.whole:
         least, most = max(int(variable.range.least), 1), int(variable.most)
@@ -284,7 +288,7 @@ def _domain(name: str, setting: Mapping[str, Any]) -> _Domain:
     last -= variable.range.without_most
     reason = ""
     if name == "eps0" and (tv := setting.get("tv")):
-        # of a smaller eps0 no randomiser has this total variation
+        # no randomiser has this total variation at a smaller eps0
         share = worst_kinds.checked_share(setting.get("share", 0.5))
         tv = checks.probability("tv", tv)
         bottom = math.log1p(tv / (1 - tv) / share)
@@ -301,7 +305,8 @@ def _place_above(value: float) -> int:
 
 
 def _nearest(height: Height, start: int, dearer: Iterator[int], cheaper: Iterator[int]) -> int | None:
-    """Return the last place within the target, towards dearer ones; None if there is none."""
+    """Return the place within the target whose neighbour among the dearer ones is beyond it; None if no place
+    is within it."""
     before = start
     if height(start) <= 0:
         for place in dearer:
@@ -333,11 +338,11 @@ def largest_eps0(
         rounds: number of rounds, one number >= 1.
         delta: target, in [0, 1).
         randomizer: as for ``delta_at``.
-        setting: the other variables of the accountant's system: of the subsampled shuffle n and k.
+        setting: the other variables of the accountant's system (for the subsampled shuffle n and k).
 
     Returns:
         eps0, rounded down to ``DIGITS`` significant digits: the accountant's epsilon at the returned eps0
-        does not exceed ``target_eps``, and at the next number of as many digits it does.
+        does not exceed ``target_eps``, and at the next larger number of as many digits it does.
 
     Raises:
         ValueError: as for ``solve``.
@@ -362,7 +367,7 @@ def most_rounds(
         target_eps: the budget, > 0.
         delta: target, in [0, 1).
         randomizer: as for ``delta_at``.
-        setting: the variables of the accountant's system: of the subsampled shuffle n, k and eps0.
+        setting: the variables of the accountant's system (for the subsampled shuffle n, k and eps0).
 
     Returns:
         A whole number T >= 1: the accountant's epsilon after T rounds does not exceed ``target_eps``, and

@@ -18,15 +18,15 @@ def evaluate(
 
     Args:
         accountant: the registry entry.
-        variable: what varies: a variable of the accountant's system, rounds or delta, to get epsilon; or
-            epsilon, to get delta.
+        variable: what varies. A variable of the accountant's system, rounds or delta gives epsilon; epsilon
+            gives delta.
         values: the points, one-dimensional.
-        fixed: the others by name, with delta unless epsilon varies.
+        fixed: the other variables by name, with delta unless epsilon varies.
 
     Returns:
-        Columns of one length: the variables of the system, rounds, and delta (or epsilon), then what
-        ``Accountant.details`` returns, of the accountant's kind; where epsilon varies, delta as of
-        ``calibration.delta_at`` and the details at that delta.
+        Columns of one length: the variables of the system, rounds, and delta (or epsilon), then the columns
+        of ``Accountant.details``, which err to the side of the accountant's kind. Where epsilon varies, delta
+        is as of ``calibration.delta_at``, and the details are those at that delta.
 
     Raises:
         ValueError: a variable is missing, unknown or given twice, or a value is out of range.
@@ -48,7 +48,7 @@ def evaluate(
         found = [accountant.details(**fixed, **{variable: point}) for point in points.tolist()]
     given = {name: np.broadcast_to(np.float64(fixed.get(name, np.nan)), points.shape) for name in wanted}
     given[variable] = points
-    # at delta = 0 an accountant has nothing to tell besides epsilon
+    # at delta = 0 an accountant has no details besides epsilon, so columns may be missing from a row
     columns = dict.fromkeys(name for row in found for name in row)
     results = {
         name: np.concatenate([np.atleast_1d(row.get(name, np.nan)) for row in found]) for name in columns
@@ -58,6 +58,6 @@ def evaluate(
 
 def _at_epsilon(accountant: Accountant, eps: float, fixed: dict[str, float]) -> dict[str, float | FloatArray]:
     delta = delta_of(accountant, eps=eps, **fixed)
-    # everything is (eps, 1)-DP, and no accountant is asked about that
+    # every mechanism is (eps, 1)-DP, and accountants take no delta of 1
     details = accountant.details(**fixed, delta=min(delta, 1 - 1e-15))
     return {"delta": delta, **{name: value for name, value in details.items() if "epsilon" not in name}}

@@ -1,7 +1,7 @@
 """The search behind accounting backwards: where epsilon crosses a target, and delta from epsilon.
 
-Numbers have ``DIGITS`` significant digits. An end that is returned was itself evaluated and found to be on
-the safe side; its neighbour was evaluated too and is not.
+Numbers have ``DIGITS`` significant digits. Epsilon was evaluated at the end that is returned, which is on the
+safe side, and at its neighbour, which is not.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from shuffledp.accountants.registry import Accountant
 
 DIGITS = 7
 
-# Says how far epsilon is from its target: not above 0 within it, above 0 beyond it.
+# How far epsilon is from its target: at most 0 within the target, above 0 beyond it.
 Height = Callable[[int], float]
 
 UNIT = 10 ** (DIGITS - 1)  # the smallest mantissa
 SMALLEST_EXPONENT = -300  # of delta and of eps0; doubles end at 1e-308
 _TINY = 1e-300
-_PUSH = 0.2  # how far interpolation is pushed to the middle: k1 of the ITP method, at its k2 = 2
-_SPARE = 4  # the interval may at any time be so much wider than bisection would have left it
+_PUSH = 0.2  # how far the interpolated point is pushed to the middle: k1 of the ITP method, at its k2 = 2
+_SPARE = 4  # how many times wider than after bisection the interval may be at any time
 
 
 def decimal(mantissa: int, exponent: int) -> float:
-    """Return the float next to mantissa * 10^exponent, which prints as these digits."""
+    """Return the float nearest to mantissa * 10^exponent, which prints as these digits."""
     return float(f"{mantissa}e{exponent}")
 
 
@@ -44,8 +44,11 @@ def neighbours(height: Height, within: int, beyond: int) -> tuple[int, int]:
 
     Args:
         height: the function whose sign changes.
-        within: where it is not above 0.
-        beyond: where it is above 0; on either side of ``within``.
+        within: a number at which it is at most 0.
+        beyond: a number, smaller or larger than ``within``, at which it is above 0.
+
+    Returns:
+        Two neighbouring numbers, one within the target and one beyond it.
     """
     low, high = height(within), height(beyond)
     start = abs(beyond - within)
@@ -71,7 +74,7 @@ def delta_of(entry: Accountant, *, eps: float, **setting: Any) -> float:
 
     Args:
         entry: the accountant.
-        eps: the epsilon that is asked for, >= 0.
+        eps: the epsilon at which delta is asked for, >= 0.
         setting: the variables of its system, and the number of rounds.
 
     Raises:
@@ -80,7 +83,7 @@ def delta_of(entry: Accountant, *, eps: float, **setting: Any) -> float:
 
     @functools.cache
     def height(delta: float) -> float:
-        # everything is (eps, 1)-DP
+        # every mechanism is (eps, 1)-DP
         return height_above(float(entry.epsilon(**setting, delta=delta)) if delta < 1 else 0.0, eps)
 
     def height_of_exponent(exponent: int) -> float:
@@ -98,7 +101,8 @@ def delta_of(entry: Accountant, *, eps: float, **setting: Any) -> float:
 
 
 def _delta_exponents(height: Height) -> tuple[int, int | None]:
-    """Return exponents of a delta within the target and of one beyond it, None if the smallest is within."""
+    """Return the exponents of a delta within the target and of one beyond it; None for the second if even the
+    smallest delta is within."""
     previous = -8
     if height(previous) > 0:
         for exponent in (-4, -2, -1, 0):

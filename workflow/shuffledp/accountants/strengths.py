@@ -1,4 +1,4 @@
-"""What the accountants of balle2020 share: each of its bounds has three strengths, an accountant each."""
+"""Accountants of balle2020: each of its bounds is evaluated in three strengths, one accountant for each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import balle2020
 from shuffledp.checks import FloatArray
 
-# The theorem of a protocol, and the bound. They stand here, not where their protocols are, since the digest
-# of a curve is that of the module which computes it.
+# By protocol, the theorem and the bound. They stand here and not beside their protocols, since the digest of
+# a curve is that of the module which computes it.
 BOUNDS: dict[str, tuple[str, Callable[..., float]]] = {
     "fixed-window": ("Theorem 3.2 (A.4)", balle2020.fixed_window),
     "sliding-window": ("Theorem 4.3 (A.4)", balle2020.sliding_window),
@@ -20,7 +20,7 @@ BOUNDS: dict[str, tuple[str, Callable[..., float]]] = {
     "shuffle": ("Theorem 5.1 (A.7)", balle2020.shuffling),
 }
 
-# What a strength of balle2020 rests on: citation, words for the legend, note.
+# By strength of balle2020: citation, words of the label, note.
 STRENGTHS = {
     "closed_form": (
         "balle2020",
@@ -46,8 +46,8 @@ def register_strengths(protocol: str, *, closed_form: str, sum: str, numerical: 
     Args:
         protocol: a key of ``BOUNDS``.
         closed_form: name of the accountant of this strength.
-        sum: likewise.
-        numerical: likewise.
+        sum: name of the accountant of this strength.
+        numerical: name of the accountant of this strength.
     """
     theorem, bound = BOUNDS[protocol]
     names = {"closed_form": closed_form, "sum": sum, "numerical": numerical}

@@ -1,7 +1,7 @@
-"""What is accounted for: who takes part in a round and what they send, and the variables that set it.
+"""Systems, which accountants account for: who takes part in a round, what they send, and the variables.
 
-An accountant speaks of one system. Asked about another, it refuses: a bound for one protocol says nothing of
-a second one, however alike their variables.
+An accountant is for one system and refuses the variables of another: a bound for one protocol says nothing
+about a second one, however similar their variables are.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ SUBSAMPLED_SHUFFLE = ("subsampled-shuffle", "ldp")
 
 
 def dependent_variable(variable: str) -> str:
-    """Return what a curve along a variable gives: delta along epsilon, epsilon along any other."""
+    """Return what a curve along a variable computes: delta along epsilon, epsilon along any other."""
     return "delta" if variable == "epsilon" else "epsilon"
 
 
 class Neighbours(enum.StrEnum):
-    """How two data sets differ that must not be told apart: a bound for one relation is none for another."""
+    """How neighbouring data sets differ; a bound for one relation is no bound for the other."""
 
-    SUBSTITUTION = "substitution"  # the record of one client is another
-    REMOVAL = "removal"  # one client is not there
+    SUBSTITUTION = "substitution"  # one client has another record
+    REMOVAL = "removal"  # one client is missing
 
 
 def checked(name: str, value: Any) -> float:
-    """Return the value of a variable as the number that the table of variables means.
+    """Return the value of a variable as a number in the range that the table of variables has for it.
 
     Args:
         name: of the variable.
-        value: what was given for it.
+        value: the value that was given.
 
     Raises:
         ValueError: it is out of the variable's range.
@@ -62,16 +62,16 @@ def checked(name: str, value: Any) -> float:
 
 
 def _anything(setting: Setting) -> None:
-    """Let every value of a variable go with every value of the others."""
+    """Accept every combination of values."""
 
 
 def of_one_report(setting: Setting) -> ApproximateDP:
-    """Return the guarantee of a round in which each client reports once at most, whoever sees its report."""
+    """Return the guarantee of a round in which each client sends at most one report, without a shuffler."""
     return ApproximateDP(setting["eps0"], setting.get("delta0", 0.0))
 
 
 def none(setting: Setting) -> ApproximateDP:
-    """Return that no eps bounds a round, as of noise whose density ratios have no bound."""
+    """Return eps = inf: no eps bounds a round, as with noise whose density ratios are unbounded."""
     return ApproximateDP(math.inf, 0.0)
 
 
@@ -83,12 +83,14 @@ class System:
         protocol: who takes part in a round.
         mechanism: what they send.
         words: both in words.
-        variables: what sets it, besides the number of rounds and delta.
-        default: the accountant to take where none is named.
-        neighbours: how data sets differ that must not be told apart.
-        basic: from the checked variables to an (eps, delta)-DP of one round, for every randomiser of the
-            mechanism, which rounds add up to by basic composition; eps is inf if there is none.
-        check: raises ValueError where values, each in its variable's range, do not go together.
+        variables: names of the variables that set it, besides the number of rounds and delta.
+        default: the accountant that is used where none is named.
+        neighbours: how neighbouring data sets differ.
+        basic: function of the checked variables that returns an (eps, delta) of one round, for every
+            randomiser of the mechanism, which basic composition adds up over rounds; eps is inf if there is
+            none.
+        check: function that raises ValueError where values, each in its variable's range, contradict each
+            other.
     """
 
     protocol: str
@@ -104,7 +106,7 @@ class System:
         return f"{self.protocol} with {self.mechanism}"
 
     def pure(self, setting: Setting) -> float:
-        """Return the pure DP parameter of one round, inf if there is none.
+        """Return the pure DP parameter of one round; inf if there is none.
 
         Args:
             setting: the checked variables.
@@ -113,7 +115,8 @@ class System:
         return float(eps) if delta == 0 else math.inf
 
     def curve_variables(self, variable: str) -> tuple[str, ...]:
-        """Return what a curve along ``variable`` must fix or vary: of epsilon and delta, the one asked."""
+        """Return the variables that a curve along ``variable`` must fix or vary; of epsilon and delta that
+        which is not computed."""
         return (*self.variables, "rounds", "epsilon" if dependent_variable(variable) == "delta" else "delta")
 
     def checked(self, given: Mapping[str, Any], asker: str) -> Setting:
@@ -121,7 +124,7 @@ class System:
 
         Args:
             given: values by name.
-            asker: who needs them, for the message.
+            asker: the accountant that takes them, for the message.
 
         Raises:
             ValueError: a variable is missing, not one of this system, or out of range.
@@ -143,7 +146,9 @@ class System:
         return found
 
     def in_range(self, given: Mapping[str, Any]) -> Setting:
-        """Return the variables, each in its range and all of them together, as far as that goes.
+        """Return the variables, each checked to be in its range, and all of them to go together.
+
+        Limits, beyond which nothing is computed, are not checked.
 
         Args:
             given: a value of each of the system's variables by name.
@@ -160,7 +165,7 @@ _SYSTEMS: dict[tuple[str, str], System] = {}
 
 
 def enter(system: System) -> System:
-    """Make a system known.
+    """Register a system.
 
     Raises:
         ValueError: its protocol and mechanism are taken.
@@ -213,16 +218,17 @@ def _names(system: System) -> tuple[str, str, str]:
 
 
 def mechanisms(protocol: str) -> list[str]:
-    """Return what is known to be sent in rounds of a protocol; nothing if there is no such protocol."""
+    """Return the mechanisms that have a system with a protocol; none if there is no such protocol."""
     return [system.mechanism for system in systems() if system.protocol == protocol]
 
 
 def systems() -> list[System]:
-    """Return all systems, the main one first."""
+    """Return all systems, the subsampled shuffle of eps0-LDP reports first."""
     return list(_SYSTEMS.values())
 
 
 def variables() -> list[str]:
-    """Return all that a curve may vary or fix: what sets a system, rounds, and delta or epsilon."""
+    """Return the names of all variables that a curve may vary or fix: those of systems, rounds, delta and
+    epsilon."""
     of_systems = [name for system in systems() for name in system.variables]
     return [*dict.fromkeys(of_systems), *(variable.name for variable in OF_QUESTIONS)]

@@ -1,4 +1,4 @@
-"""What the accountants that compose privacy loss distributions have in common."""
+"""Epsilon of T rounds by composing privacy loss distributions, for all accountants that do so."""
 
 from __future__ import annotations
 
@@ -17,38 +17,41 @@ from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots, lattice_
 from shuffledp.profiles.inversion import Bound, outcomes_epsilon, to_epsilon
 from shuffledp.profiles.subsampling import Profile
 
-# What is left out in all rounds is e^-_SPARE of delta; a step of nats keeps pairs apart from each other.
+# The outcomes left out in all rounds together have e^-_SPARE of delta. Nats are multiples of _STEP, so that
+# many settings share one pair, and at most _MOST.
 _SPARE, _STEP, _MOST = 14.0, 30.0, 600.0
 
-# Shares of delta that rounds are tried with, where the rest is left to strong composition.
+# Shares of delta that are tried for the rounds; the rest is left to strong composition.
 SHARES = (0.01, 0.03, 0.1, 0.3, 0.5, 0.9)
 
-# Epsilon at which what reports of another law may add to delta has settled: relative steps, and how many.
+# Relative step and largest number of steps of the search for epsilon in ``_with_moved``.
 _SETTLED, _MOST_STEPS = 1e-9, 100
 
-# Outcomes of several rounds that are listed one by one, and what of delta may be left out then.
+# Largest number of outcomes of several rounds that are listed one by one, and the share of delta that may be
+# left out then.
 _MOST_LISTED, _RARE = 2**19, 1e-8
 
-# Single losses matter in the sum of so few rounds, and the step is so many times finer.
+# In the sum of up to _FEW rounds single losses matter, so the step is _FINER times finer.
 _FEW, _FINER = 32, 16
 
-# How often the step may be quadrupled where the sum spreads over too many lattice points, or errors take more
-# than this share of delta.
+# How often the step may be quadrupled where the sum spreads over too many lattice points, or where errors
+# take more than the share _TELLING of delta.
 _COARSER, _TELLING = 14, 0.01
 
-# Outside, ratios of probabilities or their squares are not representable; nothing is claimed but what pure DP
-# gives.
+# Outside of these, ratios of probabilities or their squares are not representable, and only pure DP is
+# claimed.
 SMALLEST_EPS0, LARGEST_EPS0 = 1e-100, 300.0
 
 
 def needed_nats(rounds: FloatArray, delta: float, *, step: float) -> float:
-    """Return how far below the rest outcomes may be left out in all rounds, a multiple of ``step``."""
+    """Return the nats below the rest at which outcomes may be left out in all rounds, a multiple of
+    ``step``."""
     needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
     return step * math.ceil(needed / step)
 
 
 def nats(rounds: FloatArray, delta: float) -> float:
-    """Return how far below the rest an outcome may be left out, within what the pairs support."""
+    """Return the nats below the rest at which an outcome may be left out, within what the pairs support."""
     return min(max(needed_nats(rounds, delta, step=_STEP), numerics.NEGLIGIBLE), _MOST)
 
 
@@ -61,10 +64,10 @@ def columns(
     bound: Bound,
     moved: float = 0.0,
 ) -> Columns:
-    """Return epsilon of T rounds for every T, and what the error budget leaves open, relative to delta.
+    """Return epsilon of T rounds for every T, and the error budget relative to delta.
 
-    Few rounds of few outcomes are listed, and epsilon is that of the outcomes themselves: no lattice is
-    needed to add losses up.
+    Few rounds of few outcomes are listed one by one, and epsilon is computed from the outcomes themselves,
+    without a lattice.
 
     Args:
         pairs: outcomes of one round; where there are several (directions of neighbours), the largest epsilon
@@ -72,8 +75,8 @@ def columns(
         rounded: ``connect_the_dots`` or ``merge_to_lattice``.
         rounds: numbers of rounds.
         delta: target.
-        bound: "upper" or "lower".
-        moved: of an upper bound, as for ``upper_columns``.
+        bound: "upper" or "lower", the side to which epsilon errs.
+        moved: for an upper bound, as for ``upper_columns``.
     """
     lattices = [_Rounded(pair, rounded) for pair in pairs]
 
@@ -90,10 +93,15 @@ def columns(
 def _with_moved(
     at: Callable[[float], tuple[float, float]], *, delta: float, moved: float
 ) -> tuple[float, float]:
-    """Return an epsilon at which delta of the pair and (1 + e^epsilon) moved are at most ``delta``, or inf.
+    """Return an epsilon at which delta of the pair plus (1 + e^epsilon) moved is at most ``delta``, or inf.
 
-    Both are within ``moved`` in total variation of what the pair dominates. The search rises from 0 until
-    what is left of delta is enough.
+    The laws of both data sets are within ``moved`` in total variation of those that the pair dominates. The
+    search starts at 0 and raises epsilon until the rest of delta suffices for the pair.
+
+    Args:
+        at: function of delta that returns epsilon of the pair and the error relative to delta.
+        delta: target.
+        moved: total variation in all rounds.
     """
     epsilon = 0.0
     for _ in range(_MOST_STEPS):
@@ -117,17 +125,18 @@ def upper_columns(
     moved: float = 0.0,
     profile: Profile | None = None,
 ) -> Columns:
-    """Return an upper bound on epsilon of T rounds for every T, from a pair that dominates one.
+    """Return an upper bound on epsilon of T rounds for every T, from a pair that dominates one round.
 
     Args:
         eps0: local privacy parameter.
-        outcomes: makes the pair, where eps0 allows for a numerical answer.
+        outcomes: returns the pair; called only where eps0 allows for a numerical answer.
         rounds: numbers of rounds.
         delta: target.
-        infinite: probability that a round discloses everything, besides what the pair leaves out.
-        moved: total variation between the law of a round and what the pair dominates, for either record.
-        profile: the pair's privacy profile, or an upper bound on it, good to e^-60, by which one round is
-            answered without composition.
+        infinite: probability that a round discloses everything, in addition to what the pair leaves out.
+        moved: total variation between the law of a round and the law that the pair dominates, for either
+            record.
+        profile: the pair's privacy profile, or an upper bound on it, accurate down to e^-60; it answers for
+            one round without composition.
     """
     trivial = nothing_to_say(eps0, rounds, "upper")
     if trivial:
@@ -172,7 +181,7 @@ class _Inverted:
 
 
 class _Rounded:
-    """The lattices of one pair, fine enough first, and coarser ones where the finest is too fine."""
+    """One pair rounded to lattices, first to a fine one, then to coarser ones where that is too fine."""
 
     def __init__(self, pair: Outcomes, rounded: Callable[..., Lattice]) -> None:
         self._pair, self._rounded = pair, rounded
@@ -185,7 +194,7 @@ class _Rounded:
         return self._lattices[step]
 
     def epsilon(self, count: int, delta: float, bound: Bound) -> tuple[float, float]:
-        """Return epsilon of that many rounds, and the error budget relative to delta."""
+        """Return epsilon of ``count`` rounds, and the error budget relative to delta."""
         if count == 0:
             return 0.0, 0.0
         listed = listed_rounds(self._pair, rounds=count, bound=bound, rare=_RARE * delta, most=_MOST_LISTED)
@@ -207,7 +216,7 @@ class _Rounded:
 
 
 def nothing_to_say(eps0: float, rounds: FloatArray, bound: Bound) -> Columns | None:
-    """Return the columns for settings without a numerical answer: eps0 = 0, or too small or large for one."""
+    """Return the columns if eps0 is 0, too small or too large for a numerical answer; else None."""
     if SMALLEST_EPS0 <= eps0 <= LARGEST_EPS0:
         return None
     value = np.inf if eps0 > 0 and bound == "upper" else 0.0

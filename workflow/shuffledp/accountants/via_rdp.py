@@ -1,4 +1,4 @@
-"""What the accountants that convert a Renyi DP curve have in common."""
+"""Epsilon of T rounds by converting a Renyi DP curve, for all accountants that do so."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from shuffledp.rdp.curve import RenyiCurve
 
 
 def columns(rdp: RenyiCurve, *, rounds: FloatArray, delta: float, bound: str = "upper") -> Columns:
-    """Return epsilon, its order and whether that order is an edge of the search, for every T; rounded to the
-    side of ``bound``."""
+    """Return epsilon, its order and whether that order is at an edge of the search, for every T.
+
+    Args:
+        rdp: Renyi DP of one round as a function of the order.
+        rounds: numbers of rounds.
+        delta: target.
+        bound: "upper" or "lower", the side to which epsilon is rounded.
+    """
     found = to_epsilon(rdp, delta=delta, rounds=rounds, bound=bound)
     return {
         "epsilon": np.asarray(found.value),

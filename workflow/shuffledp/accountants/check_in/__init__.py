@@ -1,1 +1,1 @@
-"""Accountants of protocols in which clients choose when they report, a protocol and mechanism a module."""
+"""Accountants of protocols in which clients choose when they report; one module a protocol and mechanism."""

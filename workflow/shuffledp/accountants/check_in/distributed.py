@@ -26,8 +26,11 @@ from shuffledp.pld.outcomes import (
 from shuffledp.profiles.inversion import outcomes_epsilon
 from shuffledp.rdp.curve import RenyiCurve, evaluate
 
-_STEP = 10.0  # of the nats below which losses are left out
-_PAPER_SLACK, _PAPER_CUT = 0.5, 200 / 60  # of figure 4: Delta, and cut-off over the mean number of reports
+_STEP = 10.0  # nats are multiples of it
+_PAPER_SLACK, _PAPER_CUT = (
+    0.5,
+    200 / 60,
+)  # of figure 4: Delta, and the cut-off over the mean number of reports
 
 
 SYSTEM = systems.enter(

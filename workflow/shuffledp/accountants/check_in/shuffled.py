@@ -28,12 +28,12 @@ SYSTEM = systems.enter(
         ("n", "rate", "eps0"),
         "check-in-joint-pld",
         systems.Neighbours.SUBSTITUTION,
-        # a round with all clients hides nobody by sampling
+        # at worst everybody checks in, and sampling hides nobody
         systems.of_one_report,
     )
 )
 _register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)
-_ORDERS = 1 + np.geomspace(1e-4, 1e4, 1601)  # of the Renyi DP of pure DP, known at every order
+_ORDERS = 1 + np.geomspace(1e-4, 1e4, 1601)  # the Renyi DP of pure DP is known at every order
 
 
 @_register(
@@ -112,7 +112,7 @@ def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: fl
 )
 def _baseline_renyi(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     def compose(one: ApproximateDP, count: float, failure: float) -> float:
-        rest = delta - count * failure  # nothing is left of it at a delta of 0
+        rest = delta - count * failure  # 0 if delta is 0
         if count == 0 or rest <= 0:
             return float(count * one.eps)
         above = count * np.asarray(mironov2017_pure(_ORDERS, eps=float(one.eps)))
@@ -124,7 +124,8 @@ def _baseline_renyi(*, n: int, rate: float, eps0: float, rounds: FloatArray, del
 
 
 def baseline(n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float) -> Columns:
-    """Return epsilon of T rounds as appendix D of liew2022 bounds one, by strong composition, for every T."""
+    """Return an upper bound on epsilon of T rounds for every T: the bound of appendix D of liew2022 on one
+    round, by strong composition."""
 
     def compose(one: ApproximateDP, count: float, failure: float) -> float:
         each = min(one.delta + failure, 1 - 1e-16)
@@ -142,18 +143,28 @@ def _composed(
     delta: float,
     compose: Callable[[ApproximateDP, float, float], float],
 ) -> Columns:
-    """Return epsilon of T rounds of appendix D of liew2022 by a way to compose them, for every T.
+    """Return an upper bound on epsilon of T rounds of appendix D of liew2022 for every T.
 
-    A round is (log(1 + gamma' (e^eps0 - 1)), gamma' delta0 + delta')-DP: no more than gamma' n clients take
-    part but with probability delta'.
+    A round is (log(1 + gamma' (e^eps0 - 1)), gamma' delta0 + delta')-DP, if more than gamma' n clients take
+    part with probability at most delta'.
+
+    Args:
+        n: number of clients.
+        rate: probability with which each checks in.
+        eps0: local privacy parameter.
+        delta0: local failure probability.
+        rounds: numbers of rounds.
+        delta: target.
+        compose: function of the (eps, delta) of one round, the number of rounds and delta' that returns
+            epsilon of all rounds.
     """
     rows = []
     for count in rounds.tolist():
         found = []
-        for share in via_pld.SHARES:  # for rounds with too many reports
+        for share in via_pld.SHARES:  # of delta, spent on rounds with more reports than are counted on
             failure = share * delta / max(count, 1.0)
             most = liew2022.most_check_ins(n=n, rate=rate, delta=failure)
-            # nobody reports, as a rule
+            # nobody reports, except with probability delta'
             silent = ApproximateDP(0.0, 0.0)
             one = subsample(eps=eps0, delta=delta0, gamma=most / n) if most else silent
             found.append((compose(one, count, failure), failure, float(most)))
@@ -178,8 +189,8 @@ def _joint(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
 def joint_columns(
     n: int, rate: float, eps0: float, rounds: FloatArray, delta: float, *, moved: float = 0.0
 ) -> Columns:
-    """Return epsilon of T rounds of clones and check-ins together, for every T; ``moved`` as for
-    ``via_pld.upper_columns``."""
+    """Return an upper bound on epsilon of T rounds for every T, by clones and check-ins together; ``moved``
+    is as for ``via_pld.upper_columns``."""
     return via_pld.upper_columns(
         eps0,
         lambda: kinds_outcomes(n=n, k=n, eps0=eps0, rate=rate, nats=via_pld.nats(rounds, delta)),
@@ -226,7 +237,8 @@ def by_clones(
     *,
     infinite: float = 0.0,
 ) -> Columns:
-    """Return epsilon of T rounds by the clones of one analysis, for every T."""
+    """Return an upper bound on epsilon of T rounds for every T, by the clones of one analysis; ``infinite``
+    is as for ``via_pld.upper_columns``."""
     return via_pld.upper_columns(
         eps0,
         lambda: liew2022.check_in_outcomes(n=n, rate=rate, eps0=eps0, analysis=analysis),

@@ -1,7 +1,7 @@
 """Shuffled check-in with Gaussian noise: each message is a record with noise, and the messages are shuffled.
 
-The noise gives a whole curve of local guarantees (eps0, delta0), of which the one that serves a number of
-rounds best is taken; a fixed one, as liew2022 has it, ends where n delta0 has used up delta.
+The noise gives a whole curve of local guarantees (eps0, delta0), of which the best for each number of rounds
+is used. With one fixed guarantee, as liew2022 has it, epsilon is infinite once n delta0 has used up delta.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from shuffledp.checkin.distributed import outside
 from shuffledp.checks import FloatArray
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 
-_MOST_TOLD = 0.9  # of delta, spent on what all rounds disclose
-_GUARANTEES = 3  # tried for a number of rounds, each disclosing a quarter of the one before
-_LEAST_EPS0 = 1e-9  # below, a smaller local guarantee would gain nothing
-_MOST_NUMBERS = 2**18  # of reports of a client that are told apart
-_ROUNDING = 1e-9  # of binomial probabilities, relative
+_MOST_TOLD = 0.9  # largest share of delta that is spent on disclosures in all rounds
+# Number of guarantees tried for a number of rounds; each has a quarter of the probability of disclosure of
+# that before.
+_GUARANTEES = 3
+_LEAST_EPS0 = 1e-9  # a smaller local guarantee would gain nothing
+_MOST_NUMBERS = 2**18  # how many numbers of reports of a client are told apart
+_ROUNDING = 1e-9  # relative rounding error of binomial probabilities
 
 
 SYSTEM = systems.enter(
@@ -58,7 +60,7 @@ _register = functools.partial(
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     found = {name: np.full(rounds.shape, np.inf) for name in ("epsilon", "local_eps0", "local_delta0")}
-    # powers of 4, so that a number of rounds has the same guarantees in whatever company
+    # powers of 4, so that the guarantees for a number of rounds do not depend on the other numbers
     first = np.ceil((np.log(np.maximum(rounds, 1.0)) - math.log(_MOST_TOLD * delta)) / math.log(4))
     for power in np.unique(first[:, None] + np.arange(_GUARANTEES)).tolist():
         served = np.nonzero((first <= power) & (power < first + _GUARANTEES))[0]
@@ -76,8 +78,8 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
 
 
 def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, float, float] | None:
-    """Return the guarantee (eps0, delta0) of the noise which discloses with a probability of 4^-power, and
-    that probability; None if double precision holds none."""
+    """Return the guarantee (eps0, delta0) of the noise whose probability of disclosure is 4^-power, and that
+    probability; None if there is none in double precision."""
 
     def found(log_eps0: float) -> tuple[float, float, float]:
         eps0 = math.exp(log_eps0)
@@ -127,8 +129,8 @@ def _unshuffled(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta:
 
 
 def _cells(log_pmf: numerics.LogTerms, first: int, last: int) -> tuple[FloatArray, FloatArray]:
-    """Return numbers of reports and logs of their probabilities; where they are millions, those of cells of
-    neighbours, which count as the largest in them."""
+    """Return numbers of reports and logs of their probabilities. Where there are too many numbers, neighbours
+    are merged into cells, which count as their largest number."""
     width = math.ceil((last - first + 1) / _MOST_NUMBERS)
     low = np.arange(first, last + 1.0, width)
     if width == 1:

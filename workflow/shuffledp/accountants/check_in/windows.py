@@ -1,4 +1,4 @@
-"""Windows of slots that clients choose from, as balle2020 has them: in three strengths, and by clones."""
+"""Windows of slots from which clients choose (balle2020): its bounds in three strengths, and clones."""
 
 from __future__ import annotations
 
@@ -75,16 +75,17 @@ def window_columns(
     participation: float = 1.0,
     moved: float = 0.0,
 ) -> Columns:
-    """Return epsilon of T windows by clones, for every T.
+    """Return an upper bound on epsilon of T windows for every T, by clones.
 
-    Fix what the others do; the client takes a uniform slot, and replaces who is there with a probability of
-    at most ``participation``, given all else. The window has the pair of ``profiles.joint_clones`` with a
-    report for each slot and participation for k/n, reports that depend on those before included. With slots
-    averaged over all who are in them, given the numbers in each, the reports of all clients come in a uniform
-    order: the pair of a plain shuffle. See ``docs/theory/every_randomiser.md``.
+    Fix what the other clients do. The client takes a uniform slot and, given all else, replaces the report
+    there with a probability of at most ``participation``. So the window has the pair of
+    ``profiles.joint_clones`` with a report for each slot and participation in place of k/n, even if reports
+    depend on those before them. If a slot is averaged over all clients in it, the reports of all clients come
+    in a uniform order, given the numbers in each slot: that is the pair of a plain shuffle. See
+    ``docs/theory/every_randomiser.md``.
 
     Args:
-        reports: the slots of one report each, or the clients of averaged slots.
+        reports: number of slots with one report each, or number of clients if slots are averaged.
         eps0: local privacy parameter.
         rounds: numbers of windows.
         delta: target.
@@ -98,7 +99,7 @@ def window_columns(
         absent = reports * (1 - participation) / participation
         return joint_outcomes(absent=absent, k=reports, eps0=eps0, nats=via_pld.nats(rounds, delta))
 
-    # one window of which the client is a part for certain is answered by its profile
+    # if the client takes part for certain, one window is answered by its profile
     profile = functools.partial(joint_clones, n=reports, k=reports, eps0=eps0) if participation == 1 else None
     return via_pld.upper_columns(eps0, outcomes, rounds=rounds, delta=delta, moved=moved, profile=profile)
 

@@ -1,1 +1,1 @@
-"""Accountants of the plain shuffle, in which all clients report in every round, a mechanism a module."""
+"""Accountants of the plain shuffle, in which all clients report in every round; one module a mechanism."""

@@ -1,7 +1,8 @@
-"""Rounds of k of n clients of whose reports some do not arrive: ``docs/theory/dropouts.md``, Proposition 2.
+"""Rounds of k of n clients in which some reports do not arrive: ``docs/theory/dropouts.md``, Proposition 2.
 
-Where reports are fewer than are drawn, whoever drops out may tell that a client was drawn. What is left is a
-shuffle of those that arrive, which takes place with probability k/n, where everybody may see whether it does.
+If fewer reports arrive than clients are drawn, those who drop out may give away that a client was drawn. What
+remains is a shuffle of the reports that arrive; it takes place with probability k/n, and whether it does is
+public.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from shuffledp.profiles.inversion import Bound
 
 PROTOCOL = "shuffle-with-dropouts"
 _OfRound = Callable[..., list[Outcomes]]
-_MARGIN = 8 * numerics.EPSILON  # relative, of a probability that is a product
+_MARGIN = 8 * numerics.EPSILON  # relative rounding error of a probability that is a product
 
 
 def _check(setting: systems.Setting) -> None:
@@ -57,7 +58,7 @@ SYSTEM = systems.enter(
 
 
 def upper_pairs(*, n: int, k: int, arriving: int, eps0: float, nats: float) -> list[Outcomes]:
-    """Return the pair that dominates a round, of both directions of neighbours."""
+    """Return the pair that dominates a round, for both directions of neighbours."""
     if arriving == k:
         return [kinds_outcomes(n=n, k=k, eps0=eps0, nats=nats)]
     shuffled = kinds_outcomes(n=arriving, k=arriving, eps0=eps0, nats=nats)
@@ -65,14 +66,14 @@ def upper_pairs(*, n: int, k: int, arriving: int, eps0: float, nats: float) -> l
 
 
 def three_symbols_pairs(*, n: int, k: int, arriving: int, eps0: float) -> list[Outcomes]:
-    """Return what ``randomized_response.three_symbols_pairs`` does, where all who may drop out do so exactly
-    in the rounds that the client who differs is drawn for."""
+    """Return the pair of ``randomized_response.three_symbols_pairs``, if all who may drop out do so exactly
+    in those rounds for which the client who differs is drawn."""
     return _seen_pairs(randomized_response.three_symbols_pairs, n, k, arriving, eps0)
 
 
 def two_symbols_pairs(*, n: int, k: int, arriving: int, eps0: float) -> list[Outcomes]:
-    """Return what ``randomized_response.two_symbols_pairs`` does, where all who may drop out do so exactly in
-    the rounds that the client who differs is drawn for."""
+    """Return the pairs of ``randomized_response.two_symbols_pairs``, if all who may drop out do so exactly in
+    those rounds for which the client who differs is drawn."""
     return _seen_pairs(randomized_response.two_symbols_pairs, n, k, arriving, eps0)
 
 
@@ -83,7 +84,7 @@ def _seen_pairs(of: _OfRound, n: int, k: int, arriving: int, eps0: float) -> lis
 
 
 def _seen(pair: Outcomes, *, k: int, n: int, bound: Bound) -> Outcomes:
-    """Return the pair of a round that takes place with probability k/n, where it is told whether it does."""
+    """Return the pair of a round that takes place with probability k/n, if it is public whether it does."""
     side = 1 + _MARGIN if bound == "upper" else 1 - _MARGIN
     mass = np.concatenate([pair.mass * (k / n * side), [(n - k) / n * side]])
     return Outcomes(mass, np.concatenate([pair.loss, [0.0]]), pair.infinite * k / n * side)

@@ -1,7 +1,8 @@
 """The shuffled Gaussian: every client adds Gaussian noise to a record in [0, 1]; the reports are shuffled.
 
-Two data sets are known exactly, those of koskela2022 (section 5), and no worst pair is: so what is certified
-for all data sets is what a report costs without a shuffler, and the pair bounds epsilon from below.
+Epsilon is known exactly for one pair of data sets, that of koskela2022 (section 5), and no worst pair is
+known. So the upper bound for all data sets is epsilon without a shuffler, and the pair bounds epsilon from
+below.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Accountants of the subsampled shuffle, a paper or a kind of bound a module."""
+"""Accountants of the subsampled shuffle; one module a paper or a kind of bound."""

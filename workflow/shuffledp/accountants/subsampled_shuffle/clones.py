@@ -17,14 +17,15 @@ from shuffledp.profiles.subsampling import subsampled
 def outcomes(
     n: int, k: int, eps0: float, analysis: str = "feldman2022", nats: float = numerics.NEGLIGIBLE
 ) -> Outcomes:
-    """Return the subsampled clones pair of one analysis, as composed numerically."""
+    """Return the clones pair of k of n reports by one analysis, an upper bound with few enough outcomes to
+    compose."""
     return sampled_outcomes(k, k / n, eps0, analysis=analysis, nats=nats)
 
 
 def sampled_outcomes(
     reports: int, gamma: float, eps0: float, *, analysis: str = "feldman2022", nats: float
 ) -> Outcomes:
-    """Return the clones pair of so many reports, of which a client's is one with probability gamma."""
+    """Return the clones pair of a number of reports, among which a client's is one with probability gamma."""
     pair = clones_pair(
         n=reports, eps0=eps0, analysis=analysis, bound="upper", relative_width=COMPOSITION_WIDTH, nats=nats
     )
@@ -41,9 +42,10 @@ def columns(
     *,
     infinite: float = 0.0,
 ) -> Columns:
-    """Return epsilon of T rounds of the subsampled clones pair of one analysis, for every T.
+    """Return an upper bound on epsilon of T rounds for every T, by the subsampled clones pair of one
+    analysis.
 
-    Where everything is disclosed with a probability ``infinite`` a round, that is counted in delta.
+    ``infinite`` is the probability with which a round discloses everything, which counts in delta.
     """
     return via_pld.upper_columns(
         eps0,
@@ -64,9 +66,9 @@ def joint_columns(
     *,
     moved: float = 0.0,
 ) -> Columns:
-    """Return epsilon of T rounds of the pair of clones and sampling together, for every T.
+    """Return an upper bound on epsilon of T rounds for every T, by the pair of clones and sampling together.
 
-    Where reports are of other laws than those of eps0-LDP, ``moved`` bounds the total variation of a round.
+    ``moved`` is the total variation of a round from one whose reports are eps0-LDP.
     """
     return via_pld.upper_columns(
         eps0,

@@ -18,19 +18,18 @@ _LARGEST_LOGIT = 32.0  # the share then differs from 1 by 1e-14
 
 
 def _without_amplification(n: int, k: int, eps0: float) -> float:
-    """Return epsilon of one round if shuffling is not known to amplify: eps0-DP, subsampled."""
+    """Return epsilon of one round without amplification by shuffling: eps0-DP, subsampled."""
     return float(subsample(eps=eps0, delta=0.0, gamma=k / n).eps)
 
 
 def _at_share(
     share: FloatArray, n: int, k: int, eps0: float, rounds: FloatArray, delta: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return epsilon and delta of one shuffle, if the rounds use ``share`` of what delta allows in all."""
+    """Return epsilon of T rounds and delta of one shuffle, if the shuffles use ``share`` of what delta
+    allows."""
     sampled_delta = -np.expm1(share * np.log1p(-delta) / rounds)
     shuffle_delta = sampled_delta * (n / k)
-    usable = (shuffle_delta > 0) & (
-        shuffle_delta < 1
-    )  # of many rounds each may have less than a double holds
+    usable = (shuffle_delta > 0) & (shuffle_delta < 1)  # for very many rounds it is below the least double
     shuffled = feldman2021(n=k, eps0=eps0, delta=np.where(usable, shuffle_delta, 0.5))
     sampled = subsample(eps=shuffled.eps, delta=0.0, gamma=k / n)
     epsilon = kairouz2015(eps=sampled.eps, delta=sampled_delta, rounds=rounds, total_delta=delta)
@@ -49,7 +48,7 @@ def _best_split(
     if least_delta * (k / n) >= 1:
         return np.full(rounds.size, np.inf), np.zeros(rounds.size)
     allowed = -math.log1p(-delta)
-    # capped before the division, which overflows where the rounds use far more than there is
+    # capped before the division, which overflows where the rounds need far more than delta allows
     share = np.minimum(rounds * -math.log1p(-least_delta * (k / n)), allowed) / allowed
     low = np.maximum(special.logit(share), -_LARGEST_LOGIT)
     low, high = np.minimum(low, _LARGEST_LOGIT), np.full(rounds.size, _LARGEST_LOGIT)
@@ -62,7 +61,8 @@ def _best_split(
 
 
 def columns(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:
-    """Return epsilon of T subsampled shuffles by the closed form, at the best split of delta, for every T."""
+    """Return an upper bound on epsilon of T subsampled shuffles for every T, by the closed form at the best
+    split of delta."""
     plain = _no_amplification(n=n, k=k, eps0=eps0, rounds=rounds, delta=delta)["epsilon"]
     epsilon, shuffle_delta = np.full(rounds.shape, np.inf), np.zeros(rounds.shape)
     some = rounds > 0

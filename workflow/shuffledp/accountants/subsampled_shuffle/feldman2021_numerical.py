@@ -18,7 +18,7 @@ from shuffledp.profiles.clones import clones
 from shuffledp.profiles.inversion import to_epsilon
 from shuffledp.profiles.subsampling import Profile
 
-_SHARES = (1e-4, 0.999)  # of what delta allows in total, that the rounds may use
+_SHARES = (1e-4, 0.999)  # least and largest share of what delta allows that the shuffles may use
 _PER_DECADE = 32
 
 
@@ -29,7 +29,7 @@ def _profile(k: int, eps0: float) -> Profile:
 
 @functools.lru_cache(maxsize=16)
 def _table(k: int, eps0: float) -> dict[int, float]:
-    """Return epsilon of one shuffle by the exponent of its delta: filled as it is asked for."""
+    """Return a table, empty at first, of epsilon of one shuffle by the exponent of its delta."""
     return {}
 
 
@@ -92,7 +92,7 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
 
 
 def _one_round(n: int, k: int, eps0: float, delta: float) -> dict[str, float]:
-    """Return the columns of a single round, to which no composition takes part of delta."""
+    """Return the columns of a single round, which has all of delta, since nothing is composed."""
     shuffle_delta = min(delta * (n / k) * (1 - 4 * numerics.EPSILON), 0.5)
     alone = to_epsilon(_profile(k, eps0), delta=shuffle_delta, largest=eps0)
     one = subsample(eps=alone, delta=shuffle_delta, gamma=k / n)

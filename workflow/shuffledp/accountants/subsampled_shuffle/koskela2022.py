@@ -1,5 +1,5 @@
-"""How koskela2022 evaluates the clones pair: on a grid of alpha, in one direction, by enumeration, by a
-plain Fourier transform.
+"""The clones pair as koskela2022 evaluates it: on a grid of alpha, in one direction of neighbours, by
+enumeration, and by a plain Fourier transform.
 
 These are variants of ``clones-pld``, kept for the paper's figures and as a reference.
 """
@@ -59,7 +59,7 @@ def grid_lattice(outcomes: Outcomes, *, points: int, reach: float) -> Lattice:
         lower end. An even number of points has none at 0, where the sampled mechanism has most of its mass.
     """
     inside = outcomes.loss <= reach
-    # just inside the grid, so that rounding does not put a speck beyond it
+    # just inside the grid, so that rounding puts no mass beyond it
     mass, loss = outcomes.mass[inside], np.maximum(outcomes.loss[inside], -reach * (1 - _INSIDE))
     infinite = outcomes.infinite + float(outcomes.mass[~inside].sum())
     step = 2 * reach / (points - 1)
