@@ -49,7 +49,9 @@ def limited() -> Iterator[None]:
         return
     import resource
 
-    held = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmSize"))
+    held = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmSize")
+    )
     limits = resource.getrlimit(resource.RLIMIT_AS)
 
     def stop(*_: object) -> None:
