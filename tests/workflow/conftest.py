@@ -1,10 +1,14 @@
 """Clones of the working tree, and one smoke run that several tests look at."""
 
+import compileall
 import shutil
+from py_compile import PycInvalidationMode
 
 import pytest
 
 from .clone import FEW, SMOKE, Clone, git
+
+CODE = "workflow/shuffledp"
 
 
 @pytest.fixture(scope="session")
@@ -17,12 +21,19 @@ def origin(root, working_files, tmp_path_factory):
     git(folder, "init", "--quiet")
     git(folder, "add", "--all", "--force", *working_files)
     git(folder, "commit", "--quiet", "--message", "working tree")
+    compileall.compile_dir(folder / CODE, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
     return folder
 
 
 def make_clone(origin, folder):
-    """Return a fresh clone below a folder."""
+    """Return a fresh clone below a folder.
+
+    It comes with its code compiled, which each process of a run would do anew where bytecode is not written.
+    What is edited is compiled then: the bytecode of a module has the hash of its source.
+    """
     git(folder, "clone", "--quiet", str(origin), "clone")
+    for compiled in (origin / CODE).rglob("__pycache__"):
+        shutil.copytree(compiled, folder / "clone" / compiled.relative_to(origin))
     return Clone(folder / "clone")
 
 
