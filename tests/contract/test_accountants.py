@@ -156,6 +156,7 @@ CONTRACT = [
 
 @pytest.mark.parametrize("clause", CONTRACT, ids=lambda clause: clause.__name__)
 @pytest.mark.parametrize("name", accountants.names())
+@pytest.mark.few(60)
 def test_contract(name, clause):
     clause(accountants.get(name))
 
@@ -204,7 +205,7 @@ def test_no_lower_bound_exceeds_an_upper_bound(index):
 
 
 # The composed baselines take seconds at few rounds of many clients, so these stay out of the draw.
-@settings(deadline=None, max_examples=10, derandomize=True, database=None)
+@settings(deadline=None, max_examples=5, derandomize=True, database=None)
 @given(
     log_k=st.floats(0, 5),
     log_gamma=st.floats(-20, 0),
@@ -241,6 +242,7 @@ EXTREME = [
 
 
 @pytest.mark.parametrize(("eps0", "n", "k"), EXTREME)
+@pytest.mark.few(7)
 def test_no_lower_bound_exceeds_an_upper_bound_at_extreme_eps0(eps0, n, k):
     setting = {"n": n, "k": k, "eps0": eps0, "delta": 1e-8}
     assert_lower_below_upper(
@@ -260,6 +262,7 @@ def test_no_lower_bound_exceeds_an_upper_bound_at_the_smallest_delta(delta):
 
 
 @pytest.mark.parametrize("name", accountants.names())
+@pytest.mark.few(9)
 def test_a_number_of_rounds_at_the_end_of_the_range_is_answered(name):
     """Where rounding eats the digits, an upper bound becomes loose and a lower bound 0."""
     setting = {"n": 1e6, "k": 1e3, "eps0": 2.0, "delta": 1e-6}

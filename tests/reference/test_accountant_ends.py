@@ -107,6 +107,7 @@ def uppers(protocol, mechanism="ldp"):
 
 @pytest.mark.parametrize("eps0", EPS0)
 @pytest.mark.parametrize(("n", "k", "rounds"), [(1, 1, 1), (1, 1, 3), (2, 1, 1), (3, 2, 2)])
+@pytest.mark.few(3)
 def test_rounds_of_some_clients(n, k, rounds, eps0):
     setting = {"n": n, "k": k, "eps0": eps0}
     two, three = (rounds_of(eps0, symbols, n, k) for symbols in (2, 3))
@@ -139,6 +140,7 @@ def check_ins_of(eps0, symbols, n, rate):
 
 @pytest.mark.parametrize("eps0", EPS0)
 @pytest.mark.parametrize(("n", "rate", "rounds"), [(1, 0.5, 3), (2, 1e-6, 1), (3, 0.9, 1)])
+@pytest.mark.few(3)
 def test_rounds_of_those_who_check_in(n, rate, rounds, eps0):
     setting = {"n": n, "rate": rate, "eps0": eps0}
     two, three = (check_ins_of(eps0, symbols, n, rate) for symbols in (2, 3))

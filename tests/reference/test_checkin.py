@@ -119,6 +119,7 @@ def test_theorem_a_7_holds_step_by_step(name, n):
 
 @pytest.mark.parametrize("name", CHOOSERS)
 @pytest.mark.parametrize("loads", [(1, 1), (2, 1), (1, 3), (2, 0, 2), (1, 1, 2), (1, 1, 1, 1)])
+@pytest.mark.few(14)
 def test_theorem_a_5_holds_bin_by_bin(name, loads):
     randomiser, choose, eps0 = setting_of(name)
     epsilons = balle2020.bins_epsilons(loads=loads, eps0=eps0)
@@ -149,6 +150,7 @@ OF_WINDOWS = [
 
 
 @pytest.mark.parametrize(("p0", "name"), OF_WINDOWS)
+@pytest.mark.few(5)
 def test_fixed_window(p0, name):
     """Theorem 3.2."""
     randomiser, choose, eps0 = setting_of(name)
@@ -206,6 +208,7 @@ def test_several_windows(name):
 
 
 @pytest.mark.parametrize("name", CHOOSERS)
+@pytest.mark.few(4)
 def test_sliding_window(name):
     """Theorem 4.3."""
     randomiser, choose, eps0 = setting_of(name)
@@ -221,6 +224,7 @@ def test_sliding_window(name):
 
 
 @pytest.mark.parametrize("name", CHOOSERS)
+@pytest.mark.few(4)
 def test_averaging(name):
     """Theorem 4.1."""
     randomiser, choose, eps0 = setting_of(name)
@@ -237,6 +241,7 @@ def test_averaging(name):
 
 @pytest.mark.parametrize("name", CHOOSERS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.few(12)
 def test_shuffling(name, n):
     """Theorem 5.1."""
     randomiser, choose, eps0 = setting_of(name)
@@ -250,6 +255,7 @@ def test_shuffling(name, n):
 
 @pytest.mark.parametrize("eps0", [0.1, 0.5, 1.0])
 @pytest.mark.parametrize("size", [30, 1000])
+@pytest.mark.few(3)
 def test_windows_and_shuffles_that_are_large_enough_to_amplify(size, eps0):
     """Where the bounds are far below eps0: one client alone in a window, and one among many, whether all are
     shuffled or every slot is averaged: if all others hold the same, the likelihood ratio depends on the total
@@ -387,6 +393,7 @@ CLAIMED = [
 
 
 @pytest.mark.parametrize(("delta", "eps0", "strength"), CLAIMED)
+@pytest.mark.few(6)
 def test_the_simple_form_of_theorem_a_4_dominates(strength, eps0, delta):
     """Claim B1: 7 w eps0 sqrt(log(1/delta)/m) for eps0 <= 1 and delta <= 1/100."""
     for m, w in product((1, 2, 3, 10, 1000, 10**6), (1e-3, 0.5, 1.0)):
@@ -468,6 +475,7 @@ def test_losses_at_a_lower_rate_fail_the_check():
 
 @pytest.mark.parametrize("name", EXTREMAL)
 @pytest.mark.parametrize("rate", RATES)
+@pytest.mark.few(9)
 def test_accountants_of_shuffled_check_in(name, rate):
     """One round and two: every upper bound above the true epsilon, every lower bound below it."""
     randomiser = EXTREMAL[name]

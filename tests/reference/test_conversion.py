@@ -210,12 +210,14 @@ def check_to_delta(curve, eps, rounds):
 
 
 @over_curves
+@pytest.mark.few(10)
 def test_to_epsilon_against_all_orders(exhaustive, name):
     for delta in DELTAS:
         check_to_epsilon(exhaustive(name), delta, ROUNDS)
 
 
 @over_curves
+@pytest.mark.few(10)
 def test_to_delta_against_all_orders(exhaustive, name):
     found = check_to_delta(exhaustive(name), EPSILONS, ROUNDS.reshape(-1, 1))
     assert (np.diff(found.value, axis=1) <= 0).all()
@@ -242,6 +244,7 @@ def test_curves_that_become_infinite(name):
 
 @over_curves
 @pytest.mark.parametrize("rounds", [1, 300])
+@pytest.mark.few(14)
 def test_delta_at_the_converted_epsilon(exhaustive, name, rounds):
     curve = exhaustive(name)
     for delta in (1e-2, 1e-5, 1e-12):

@@ -63,6 +63,7 @@ def response(eps0):
 
 
 @over_randomisers
+@pytest.mark.few(7)
 def test_theorem4_bounds_the_ternary_divergence(name):
     randomiser = RANDOMISERS[name]
     for k, order in product((2, 3, 5), (2, 3, 3.5, 4, 5)):
@@ -82,6 +83,7 @@ def test_theorem4_bounds_the_ternary_divergence_of_many_reports(eps0):
 
 @over_randomisers
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 2), (4, 4), (5, 2), (6, 3)])
+@pytest.mark.few(22)
 def test_lemma2_and_theorem1_bound_the_subsampled_shuffle(name, n, k):
     randomiser = RANDOMISERS[name]
     zeta_powers = {j: exact.worst_ternary(randomiser, k, j) for j in range(2, 6)}
@@ -142,6 +144,7 @@ def test_girgis2021ccs_bounds_the_shuffle_of_many_reports(eps0):
 
 @over_randomisers
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (4, 2), (6, 3), (6, 5)])
+@pytest.mark.few(18)
 def test_wang2019_bounds_the_subsampled_shuffle(name, n, k):
     """Fed with the exact curve of the shuffle of k."""
     randomiser = RANDOMISERS[name]
@@ -366,6 +369,7 @@ def test_composition_at_its_cap_is_rounded_up(eps, rounds):
         (0.01, 10**5, 1e-30),
     ],
 )
+@pytest.mark.few(3)
 def test_optimal_composition_of_many_rounds(eps, rounds, total):
     check_optimal(eps, 0.0, rounds, total)
 

@@ -94,6 +94,7 @@ def sweep(seed, settings):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.few(2)
 def test_bounds_hold_for_every_randomiser_and_every_k_of_n(seed):
     sweep(seed, 15)
 

@@ -188,6 +188,7 @@ def shuffled_pair(eps, sigma):
 
 
 @pytest.mark.parametrize(("sigma", "points"), [(1.0, [9.0, 1.0, 0.0, -2.0]), (100.0, [0.03, 0.0, -1e-3])])
+@pytest.mark.few(1)
 def test_a_shuffle_of_two_gaussians_to_no_loss_and_below(sigma, points):
     lower, upper = (profiles.shuffled_gaussian(points, n=2, sigma=sigma, bound=b) for b in ("lower", "upper"))
     for eps, low, high in zip(points, lower.tolist(), upper.tolist(), strict=True):

@@ -576,6 +576,7 @@ def test_a_law_that_is_known_with_an_error_is_rounded_down(monkeypatch):
 
 @pytest.mark.parametrize("dimension", [2, 3, 4, 50, 13706])
 @pytest.mark.parametrize("eps0", [1e-3, 1.0, 3.0])
+@pytest.mark.few(7)
 def test_the_part_that_two_caps_share(dimension, eps0):
     threshold = privunit(dimension=dimension, eps0=eps0).threshold
     found, error = caps.overlap(dimension, threshold)

@@ -108,6 +108,7 @@ def test_epsilon_oracles(entry):
 
 @pytest.mark.parametrize("eps0", EPS0)
 @pytest.mark.parametrize(("n", "k"), CLIENTS)
+@pytest.mark.few(40)
 def test_theorem1(n, k, eps0):
     orders = [2, 3, 4, 5, 16, 64, 200, 1000, 3000]
     values = rdp.girgis2021_upper(orders, n=n, k=k, eps0=eps0)
@@ -163,6 +164,7 @@ def test_theorem1_where_the_floor_in_kbar_steps(k, clones):
 
 @pytest.mark.parametrize("eps0", EPS0)
 @pytest.mark.parametrize(("n", "k"), CLIENTS)
+@pytest.mark.few(40)
 def test_theorem2(n, k, eps0):
     orders = [2, 3, 4, 5, 16, 60] if k < 10**8 else [2, 16, 60]
     values = rdp.girgis2021_lower(orders, n=n, k=k, eps0=eps0)
@@ -210,6 +212,7 @@ def test_theorem4_does_not_round_down_to_zero(k, eps0):
 
 @pytest.mark.parametrize("eps0", EPS0)
 @pytest.mark.parametrize("n", [1, 2, 10, 1000, 10**5, 10**9, 10**12])
+@pytest.mark.few(30)
 def test_girgis2021ccs(n, eps0):
     orders = [2, 3, 4, 5, 16, 64, 200, 1000, 3000]
     values = rdp.girgis2021ccs_shuffle(orders, n=n, eps0=eps0)
@@ -249,6 +252,7 @@ WANG_CURVES = [
 @pytest.mark.parametrize("loose", [False, True])
 @pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.1, 0.9, 1.0])
 @pytest.mark.parametrize("curve", range(len(WANG_CURVES)))
+@pytest.mark.few(40)
 def test_wang2019(curve, gamma, loose):
     function, eps_inf = WANG_CURVES[curve]
     orders = [2, 3, 4, 10, 64, 500]

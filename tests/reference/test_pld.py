@@ -65,6 +65,7 @@ def response_lattice(eps0):
 @pytest.mark.parametrize(
     ("n", "eps0", "eps"), [(10**6, 12.0, 11.9), (10**9, 20.0, 19.5), (10**12, 28.0, 27.9), (10**9, 20.0, 5.0)]
 )
+@pytest.mark.few(4)
 def test_clones_at_a_large_eps0(n, eps0, eps, analysis):
     growth, alpha = mp.exp(mp.mpf(eps0)), mp.exp(mp.mpf(eps))
     share = 2 / (growth + 1) if analysis == "feldman2022" else 1 / growth
@@ -143,6 +144,7 @@ def worst_profile(ratio, symbols, n, k):
         for ratio, symbols in RESPONSES
     ],
 )
+@pytest.mark.few(14)
 def test_profiles_enclose_the_worst_shuffle(ratio, symbols, n):
     worst = worst_profile(ratio, symbols, n, n)
     for analysis in ("feldman2022", "feldman2021"):
@@ -157,6 +159,7 @@ def test_profiles_enclose_the_worst_shuffle(ratio, symbols, n):
 
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 2), (4, 3), (6, 2), (6, 5)])
 @over_responses
+@pytest.mark.few(14)
 def test_profiles_enclose_the_worst_subsampled_shuffle(ratio, symbols, n, k):
     worst = worst_profile(ratio, symbols, n, k)
     upper = profiles.subsampled(lambda eps: profiles.clones(eps, n=k, eps0=eps0_above(ratio)), gamma=k / n)

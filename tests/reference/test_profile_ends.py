@@ -103,6 +103,7 @@ def log_gamma(x):
 
 @pytest.mark.parametrize("coins", [10**5, 10**9, 10**13, 10**15])
 @pytest.mark.parametrize("z", [0.3, 3.0, 8.0])
+@pytest.mark.few(5)
 def test_many_coins_err_no_more_than_they_say(coins, z):
     """The incomplete beta function knows its place among many coins no better than their number."""
     eps0, eps = 0.5, 2 * math.tanh(0.25) * z / math.sqrt(coins)

@@ -118,6 +118,7 @@ def test_one_client_at_negative_eps(sigma):
     ],
 )
 @pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.few(6)
 def test_two_clients_by_quadrature(sigma, eps, direction):
     value = two_clients(eps, sigma, direction)
     lower, upper = (
@@ -175,6 +176,7 @@ def put_on_many(strike, n, sigma, digits=32):
         for turn, direction in enumerate(DIRECTIONS)
     ],
 )
+@pytest.mark.few(2)
 def test_many_clients_by_laplace_transform(n, sigma, direction):
     eps = profiles.shuffled_gaussian_epsilon(1e-12, n=n, sigma=sigma, direction=direction)
     with mp.workdps(42):
@@ -203,6 +205,7 @@ def composed(bound, rounds, delta, **setting):
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize("sigma", [0.6, 2.0, 20.0])
+@pytest.mark.few(3)
 def test_rounds_of_one_client_are_a_gaussian_mechanism(sigma, delta):
     rounds = [1.0, 2.0, 30.0, 1000.0]
     lower, upper = (composed(bound, rounds, delta, n=1, sigma=sigma) for bound in BOUNDS)
@@ -220,6 +223,7 @@ def test_rounds_of_seven_clients():
 
 
 @pytest.mark.parametrize(("n", "sigma"), [(2, 1.0), (7, 0.7), (1000, 1.0)])
+@pytest.mark.few(2)
 def test_the_outcomes_enclose_the_profile(n, sigma):
     """A composition of one round, by a sum over the outcomes."""
     targets = np.array([0.0, 0.01, 0.2, 1.0, 2.5])
@@ -238,7 +242,9 @@ def test_the_outcomes_enclose_the_profile(n, sigma):
             assert other_mass == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize(("n", "sigma"), [(3, 3.0), (50, 2.0), (10**4, 2.0), (10**6, 4.0)])
+@pytest.mark.parametrize(
+    ("n", "sigma"), [(3, 3.0), (50, 2.0), (10**4, 2.0), pytest.param(10**6, 4.0, marks=pytest.mark.slow)]
+)
 def test_the_law_has_its_moments(n, sigma):
     """E (S/n - 1)^2 = v/n, and the third moment, of laws that are larger and smaller in convex order."""
     v = math.expm1(1 / sigma**2)
@@ -266,6 +272,7 @@ def test_without_a_shuffler_epsilon_is_that_of_the_gaussian_mechanism(sigma, rou
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-10])
 @pytest.mark.parametrize(("n", "sigma"), [(1, 1.0), (7, 2.0), (300, 0.7)])
+@pytest.mark.few(4)
 def test_accountants_of_one_round(n, sigma, delta):
     setting = {"n": n, "sigma": sigma, "rounds": 1, "delta": delta}
     pair = accountants.get("shuffled-gaussian-pair").details(**setting)
@@ -380,6 +387,7 @@ def peer():
     ("n", "sigma", "delta", "accuracy"),
     [(2, 1.0, 1e-6, 0.05), (7, 1.0, 1e-4, 0.1), (7, 2.0, 1e-6, 0.05), (30, 0.8, 1e-5, 0.2)],
 )
+@pytest.mark.few(2)
 def test_the_peer_agrees(peer, n, sigma, delta, accuracy):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -81,6 +81,7 @@ def test_example_of_a_bound_is_an_accountant(monkeypatch):
     assert entry.compute(n=10, k=5, eps0=2.0, rounds=3.0, delta=1e-6) == {"epsilon": 6.0}
 
 
+@pytest.mark.slow
 def test_notebook_prints_what_it_shows():
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")

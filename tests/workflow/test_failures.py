@@ -47,6 +47,11 @@ def each_but_the_first_is_slow(cases):
     ]
 
 
+def of_each(messages):
+    """Ways to spoil a file with what is said of it, as above."""
+    return each_but_the_first_is_slow({how: (how, says) for how, says in messages.items()})
+
+
 @pytest.mark.parametrize(("old", "new", "says"), each_but_the_first_is_slow(EDITS))
 def test_a_mistake_in_the_configuration_is_said_once(clone, old, new, says):
     clone.edit("config/config.yaml", old, new)
@@ -96,12 +101,13 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize(("how", "says"), UNREADABLE.items(), ids=UNREADABLE)
+@pytest.mark.parametrize(("how", "says"), of_each(UNREADABLE))
 def test_a_configuration_that_cannot_be_read_is_named(clone, how, says):
     spoilt(clone.path / "config/config.yaml", how)
     assert_refused(clone.run("--dry-run"), says)
 
 
+@pytest.mark.slow
 def test_a_file_where_a_folder_of_the_workflow_should_be_is_named(clone):
     (clone.path / ".snakemake").mkdir(exist_ok=True)
     (clone.path / ".snakemake/requests").write_text("", encoding="utf-8")
@@ -116,7 +122,7 @@ OF_SNAKEMAKE = {
 }
 
 
-@pytest.mark.parametrize(("how", "says"), OF_SNAKEMAKE.items(), ids=OF_SNAKEMAKE)
+@pytest.mark.parametrize(("how", "says"), of_each(OF_SNAKEMAKE))
 def test_an_overlay_that_cannot_be_read_starts_nothing(clone, how, says):
     spoilt(clone.path / "mine.yaml", how)
     run = clone.run("--dry-run", "--configfile", "mine.yaml")

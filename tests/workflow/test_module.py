@@ -24,6 +24,7 @@ rule largest:
 """
 
 
+@pytest.mark.slow
 def test_rules_are_used_from_elsewhere(origin, tmp_path):
     checkout = make_clone(origin, tmp_path)
     elsewhere = tmp_path / "elsewhere"

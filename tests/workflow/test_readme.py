@@ -13,6 +13,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from shuffledp import cli
 
 from .conftest import make_clone
 
@@ -41,8 +44,9 @@ PROGRAMS = ("make", "snakemake", "shuffledp", "python", "pip", "conda", "git", "
 COMMANDS = list(dict.fromkeys(command.removeprefix(".venv/bin/") for command in _commands() if command))
 
 
-# Ten seconds of accounting, and a training by the command that the next line of the README trains by too.
-DEAR = ("--protocol shuffled-check-in --clients 6e4", "train girgis2021-fig3 --seed 0")
+# Ten seconds of accounting, a training by the command that the next line of the README trains by too, and
+# plans of thousands of jobs, as test_sweep.py makes a smaller one.
+DEAR = ("--protocol shuffled-check-in --clients 6e4", "train girgis2021-fig3 --seed 0", "config/sweep.yaml")
 
 
 def of(program, *, few=False):
@@ -105,22 +109,31 @@ def _dry_run(checkout, words, shared):
 
 
 @of("shuffledp")
-def test_shuffledp(checkout, command, tmp_path):
+def test_shuffledp(checkout, command, tmp_path, monkeypatch):
     arguments = shlex.split(command)[1:]
-    if arguments[0] == "train" and "--list" not in arguments and len(arguments) > 1:
+    trains = arguments[0] == "train" and "--list" not in arguments and len(arguments) > 1
+    if trains:
         pytest.importorskip("torch")
         arguments = [{"cuda": "cpu", "DIR": str(tmp_path)}.get(word, word) for word in arguments]
         arguments += [*TINY, *([] if "--out" in arguments else ["--out", str(tmp_path)])]
     if len(arguments) == 1 and arguments[0] in ("epsilon", "delta", "calibrate", "plan", "train"):
         # the text speaks of the command
         arguments.append("--help")
-    run = checkout.run_module("shuffledp", *arguments)
-    assert run.status == 0, run.output
-    assert run.stdout
+    if trains:
+        run = checkout.run_module("shuffledp", *arguments)
+        assert run.status == 0, run.output
+        assert run.stdout
+    else:
+        # what a process of its own would say too, half a second later
+        monkeypatch.chdir(checkout.path)
+        said = CliRunner().invoke(cli.app, arguments)
+        assert said.exit_code == 0, said.output
+        assert said.stdout
     if "--out" in arguments:
         assert list(tmp_path.rglob("*.csv"))
 
 
+@pytest.mark.slow  # test_crash.py runs it after kills
 @of("python")
 def test_python(checkout, command):
     _, option, module = command.split()

@@ -173,6 +173,7 @@ def test_provenance_names_every_result(reported, read):
     assert records <= set(found["results"])
 
 
+@pytest.mark.slow
 def test_snakemakes_own_report_has_every_figure(reported, tmp_path):
     clone, _ = reported
     path = tmp_path / "workflow.html"

@@ -101,6 +101,7 @@ def test_a_tiny_study_is_made_once(clone, monkeypatch, tmp_path, overlay, traini
     assert "sweep: 1 trainings and 0 accounting jobs left" in less.stderr
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_study_is_one_line(clone):
     clone.edit("config/sweep.yaml", "k: [200,", "k: [60001,")
     run = clone.run("--cores", "1", *FULL)

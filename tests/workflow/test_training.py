@@ -93,6 +93,7 @@ def test_an_edit_of_code_plans_the_runs_behind_it_and_only_if_asked(trained):
     assert "train" not in clone.plan().jobs
 
 
+@pytest.mark.slow
 def test_a_seed_that_the_configuration_does_not_ask_for_is_refused(clone):
     target = "results/training/girgis2021-nonprivate/seed1.csv"
     run = clone.run("--cores", "1", target)

@@ -147,6 +147,7 @@ def test_more_clients_a_round_than_there_are(name):
     ("name", "argument"), [(name, argument) for name, argument in CHECKED if argument in ("n", "k", "rounds")]
 )
 @pytest.mark.parametrize("kind", [float, np.float64, np.int64])
+@pytest.mark.few(55)
 def test_counts_may_be_whole_floats(name, argument, kind):
     function, accepted = CALLS[name]
     assert function(**{**accepted, argument: kind(accepted[argument])}) == function(**accepted)
@@ -257,6 +258,7 @@ def outcomes(name, argument, value):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("name", "argument"), VECTORISED)
+@pytest.mark.few(48)
 def test_arrays_keep_their_shape_and_agree_with_scalars(name, argument, shape):
     values = np.resize(np.array(VECTORISED[name, argument], dtype=np.float64), shape)
     arrays = outcomes(name, argument, values)
@@ -272,6 +274,7 @@ def test_arrays_keep_their_shape_and_agree_with_scalars(name, argument, shape):
 
 @pytest.mark.parametrize("wrap", [float, np.float64, np.array], ids=["float", "numpy scalar", "0-d array"])
 @pytest.mark.parametrize(("name", "argument"), VECTORISED)
+@pytest.mark.few(36)
 def test_scalars_give_python_numbers(name, argument, wrap):
     for value in VECTORISED[name, argument][:3]:
         for field in outcomes(name, argument, wrap(value)):

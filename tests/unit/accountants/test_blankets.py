@@ -137,7 +137,9 @@ def test_a_collision_that_is_known_lowers_total_variation():
 
 
 # Exact, of one round of two cells with all others on a third record, each hash function equally likely.
-@pytest.mark.parametrize(("n", "least"), [(100, 1.549), (1000, 0.3084), (10_000, 0.0827)])
+@pytest.mark.parametrize(
+    ("n", "least"), [(100, 1.549), (1000, 0.3084), pytest.param(10_000, 0.0827, marks=pytest.mark.slow)]
+)
 def test_a_hash_that_is_public_leaks_more_than_one_in_each_report(n, least):
     setting = {"n": n, "eps0": 2.0, "rounds": 1, "delta": 1e-6, "cells": 2}
     assert accountants.epsilon(**setting, randomizer="public-hashing") > least
@@ -277,6 +279,7 @@ def test_from_one_client_to_very_many(n, numbers):
 
 @pytest.mark.parametrize("eps0", [0.0, 1e-30, 1e-12, 12.0, 130.0, 300.0, 800.0])
 @pytest.mark.parametrize(("name", "parameters"), [WITHOUT[0], WITHOUT[5], WITHOUT[6], WITHOUT[11]], ids=ids)
+@pytest.mark.few(14)
 def test_no_lower_end_exceeds_the_upper_at_extreme_eps0(name, parameters, eps0):
     found = accountants.bracket(**{**SMALL, "eps0": eps0}, randomizer=name, **parameters)
     assert 0 <= found.lower <= found.upper
@@ -660,6 +663,7 @@ def test_where_both_numbers_take_too_long_the_share_is_taken(monkeypatch):
 
 @pytest.mark.parametrize("protocol", [{"k": 100}, {"rate": 0.1}, {}], ids=str)
 @pytest.mark.parametrize("eps0", [100.0, 301.0, 700.0])
+@pytest.mark.few(4)
 def test_a_named_randomiser_is_never_above_every_other(protocol, eps0):
     setting = {"n": 1000, **protocol, "eps0": eps0, "rounds": 50, "delta": 1e-6}
     system = next(base for base in blankets.BASES if set(base.variables) == {"n", "eps0", *protocol})
@@ -668,6 +672,7 @@ def test_a_named_randomiser_is_never_above_every_other(protocol, eps0):
     assert found.upper <= anyone.upper
 
 
+@pytest.mark.slow
 def test_more_totals_than_seconds_allow_are_refused():
     with pytest.raises(ValueError, match=r"n must be smaller .* got 100000000; leave tv out"):
         four_kinds.kinds_outcomes(n=10**8, k=10**8, eps0=10.0, share=0.2, tv=0.2, nats=600.0)

@@ -116,6 +116,7 @@ def test_tiny_deltas_are_no_special_case(delta):
 
 @pytest.mark.parametrize("delta", [1e-100, 1e-300])
 @pytest.mark.parametrize("name", accountants.names())
+@pytest.mark.few(16)
 def test_accountants_at_tiny_deltas(name, delta):
     cap = 10 * pure_dp(1000, 10, 1.0)
     assert 0 < accountants.epsilon(name, n=1000, k=10, eps0=1.0, rounds=10, delta=delta) <= cap * (1 + CAP)
@@ -138,6 +139,7 @@ def of_accountants(values, *, kept):
 
 
 @pytest.mark.parametrize(("name", "eps0"), of_accountants([1e-6, 2.0, 30.0, 400.0], kept=(1e-6, 400.0)))
+@pytest.mark.few(24)
 def test_accountants_stay_below_pure_dp(name, eps0):
     for n, k, delta in [(1e3, 10, 0.9), (1e9, 1e3, 1e-30), (1e12, 1e6, 0.9), (1e12, 2, 1e-8)]:
         cap = ROUNDS * pure_dp(n, k, eps0)
@@ -161,7 +163,7 @@ A4_NAMES = [name for name in accountants.names() if name != "girgis2021ccs-wang2
 A4 = [
     pytest.param(
         *(name, eps0, cap),
-        marks=[pytest.mark.slow] if (name, eps0) == ("girgis2021ccs-wang2019", 800) else [],
+        marks=[pytest.mark.slow] if name == "girgis2021ccs-wang2019" else [],
     )
     for name in A4_NAMES
     for eps0, cap in ((400, 393.0922447210178), (800, 793.0922447210178))
@@ -178,6 +180,7 @@ def test_hard_case_a4_huge_eps0(name, eps0, cap):
 
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("name", accountants.names())
+@pytest.mark.few(14)
 def test_huge_eps0_with_few_clients_a_round(name, k):
     epsilon = accountants.epsilon(name, n=100, k=k, eps0=800, rounds=1, delta=1e-8)
     assert 0 <= epsilon <= pure_dp(100, k, 800) * (1 + CAP)
@@ -262,6 +265,7 @@ def assert_monotone(values, direction):
 
 
 @pytest.mark.parametrize(("name", "argument"), of_accountants(SWEEPS, kept=("n",)))
+@pytest.mark.few(22)
 def test_hard_case_b3_accountants_are_monotone(name, argument):
     if argument == "rounds":  # they may come as one array
         values = accountants.epsilon(name, **{**BASE, "rounds": SWEEPS["rounds"]})

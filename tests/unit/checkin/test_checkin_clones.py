@@ -115,6 +115,7 @@ def test_every_averaged_window_is_below_its_clones(others, slots):
 
 @pytest.mark.parametrize("eps0", [0.1, 0.6, 2.0])
 @pytest.mark.parametrize("slots", [1, 5, 300, 10**4])
+@pytest.mark.few(5)
 def test_what_the_clones_buy_in_windows(slots, eps0):
     """Hardly ever above the composition of balle2020's slots, and far below it in large windows."""
     for participation, rounds in ((1.0, 1), (0.3, 20)):
@@ -269,6 +270,7 @@ def of_approximate(protocol, name, delta0):
 
 
 @pytest.mark.parametrize(("protocol", "name"), NAMES)
+@pytest.mark.few(8)
 def test_accountants_of_approximate_randomisers(protocol, name):
     setting = {**SETTINGS[protocol], "delta": DELTA}
     rounds = list(ROUNDS_OF.get(protocol, (0, 1, 5)))

@@ -1203,7 +1203,7 @@ ROUNDS_OF = {"--clients": "1000", "--per-round": "100", "--eps0": "1", "--rounds
     [
         ({"--share": "0.2"}, "share-pld"),
         ({"--tv": "0.3"}, "tv-pld"),
-        ({"--share": "0.2", "--tv": "0.1"}, "blanket-pld"),
+        pytest.param({"--share": "0.2", "--tv": "0.1"}, "blanket-pld", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_known_sets_the_mechanism(known, name):
@@ -1432,6 +1432,7 @@ OF_ONE = {"--clients": "3000", "--eps0": "1", "--randomizer": "krr", "--categori
 @pytest.mark.parametrize(
     ("protocol", "unknown"), [("subsampled-shuffle", "k"), ("shuffled-check-in", "rate")]
 )
+@pytest.mark.few(1)
 def test_who_takes_part_is_found_for_a_named_randomizer_too(protocol, unknown):
     command = {**OF_ONE, "--target-eps": "0.1", "--rounds": "50", "--delta": "1e-6", "--protocol": protocol}
     found = as_json("calibrate", *words(command))

@@ -66,6 +66,7 @@ def test_support_is_that_of_the_accountants_densities(name, eps0):
 
 @ALL
 @pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.few(9)
 def test_messages_have_the_accountants_law(name, which):
     oracle = oracle_of(name)
     records = records_apart(oracle)
@@ -200,6 +201,7 @@ def test_standard_errors_of_randomised_response_are_those_of_the_papers():
 
 
 @ALL
+@pytest.mark.few(3)
 def test_accountants_take_what_an_oracle_says_of_itself(name):
     oracle = oracle_of(name, eps0=1.0)
     found = accountants.epsilon(n=1000, rounds=1, delta=1e-6, **oracle.accounting)

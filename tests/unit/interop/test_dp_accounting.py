@@ -90,6 +90,7 @@ def test_phases_compose_as_two_symbol_randomised_response_does():
 
 @pytest.mark.parametrize("noise", [0.5, 3.0, 100.0])
 @pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.few(3)
 def test_gaussian_events_count_double_as_in_their_own_accountant(noise, count):
     event = many(dp_event.GaussianDpEvent(noise), count)
     exact = gaussian_epsilon(1e-6, mu=2 * math.sqrt(count) / noise)

@@ -120,6 +120,7 @@ with open("/proc/self/status") as status:
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the peak of memory is read as Linux has it"
 )
+@pytest.mark.slow
 def test_a_million_million_reports_or_a_tiny_delta_take_less_than_500_megabytes():
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     upper, renyi, three, two, check_in, below, tiny_delta, peak = map(float, done.stdout.split())

@@ -358,6 +358,7 @@ def test_two_rounds_are_the_product_of_two_views(adversary):
 @over_adversaries
 @over_small
 @pytest.mark.parametrize("delta", [0.01, 0.3, 0.9])
+@pytest.mark.few(20)
 def test_the_accountant_covers_one_round(n, categories, gamma, adversary, delta):
     """n = 1 has no finite loss for the strong adversary, and n = 2 none but 0."""
     p, q = pair_of(n, categories, gamma, adversary)

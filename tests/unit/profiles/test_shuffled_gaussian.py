@@ -37,6 +37,7 @@ def bracket(eps, **setting):
 
 
 @pytest.mark.parametrize(("n", "sigma", "direction"), GRID)
+@pytest.mark.few(6)
 def test_the_bracket_is_narrow_down_to_small_delta(n, sigma, direction):
     guesses = [
         shuffled_gaussian_epsilon(delta, n=n, sigma=sigma, direction=direction)
@@ -97,6 +98,7 @@ def assert_bounds_hold_together(n, log_sigma, scaled, direction):
         ),
     ],
 )
+@pytest.mark.few(2)
 def test_more_clients_never_cost_more(sigma, direction):
     targets = np.array([0.0, 0.02, 0.3, 1.0, 2.0])
     former = np.ones(targets.shape)
@@ -129,6 +131,7 @@ def test_both_is_the_larger():
 
 @pytest.mark.parametrize("n", [1, 2, 1000])
 @pytest.mark.parametrize("sigma", [0.1, 2.0, 1000.0])
+@pytest.mark.few(5)
 def test_extremes(n, sigma):
     for direction in ("forward", "reverse"):
         lower, upper = bracket([-1e4, -800.0, 800.0, 1e4], n=n, sigma=sigma, direction=direction)
@@ -139,6 +142,7 @@ def test_extremes(n, sigma):
 
 @pytest.mark.parametrize("n", [1, 2, 500])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+@pytest.mark.few(4)
 def test_epsilon_inverts_the_profile(n, direction):
     setting = {"n": n, "sigma": 1.5, "direction": direction}
     for delta in (0.05, 1e-5, 1e-12, 1e-40):

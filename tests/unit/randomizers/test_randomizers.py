@@ -61,7 +61,7 @@ def test_mean_and_second_moment(name, dimension, share, device):
 def test_sums_of_gaussian_messages_have_their_law():
     randomizer = make("gaussian", 3)
     x = randomizer.clip_(torch.randn(5, 3, generator=generator(1)))
-    source, sums = generator(2), torch.zeros(DRAWS, 3, dtype=torch.float64)
+    source, sums = generator(2), torch.zeros(DRAWS // 4, 3, dtype=torch.float64)
     for row in sums:
         randomizer.add(row, x, generator=source)
     assert close(sums, x.double().sum(0))
@@ -75,10 +75,10 @@ def test_sums_have_the_law_of_sums_of_messages(name):
     randomizer = make(name, 3)
     x = randomizer.clip_(torch.randn(4, 3, generator=generator(1)))
     x[2] = 0
-    source, sums = generator(3), torch.ones(DRAWS // 10, 3, dtype=torch.float64)
+    source, sums = generator(3), torch.ones(DRAWS // 20, 3, dtype=torch.float64)
     for row in sums:
         randomizer.add(row, x, generator=source)
-    many = x.repeat(DRAWS // 10, 1)
+    many = x.repeat(DRAWS // 20, 1)
     messages = randomizer.randomize(many, generator=source).double().view(-1, 4, 3).sum(1)
     assert close(sums - 1, x.double().sum(0))
     # all second moments, and the third of a direction
@@ -197,7 +197,7 @@ def test_the_gaussian_limit_has_mean_and_covariance(name):
     x[0] *= 0.3
     sums = {}
     for kind, randomizer in {"exact": exact, "limit": limit}.items():
-        source, total = generator(4), torch.zeros(4000, 5, dtype=torch.float64)
+        source, total = generator(4), torch.zeros(2000, 5, dtype=torch.float64)
         for row in total:
             randomizer.add(row, x, generator=source)
         assert close(total, x.double().sum(0))
@@ -290,6 +290,7 @@ def sides(randomizer, sent):
         for clipped in (False, True)
     ],
 )
+@pytest.mark.few(30)
 def test_rows_of_zeros_say_nothing(name, dtype, batch, clipped):
     """Signs are fair: at 5.5 deviations one comparison in 26 million fails by chance."""
     randomizer, source = make(name, 10), generator(batch)
@@ -362,7 +363,7 @@ def test_of_huge_rows_the_direction_counts(name, dtype, value):
     expected = share * RADIUS * torch.tensor([1.0, -1.0])
     for given in (x, randomizer.clip_(x.clone())):
         assert close(randomizer.randomize(given, generator=generator(4)).double(), expected)
-        source, sums = generator(5), torch.zeros(800, 2, dtype=torch.float64)
+        source, sums = generator(5), torch.zeros(400, 2, dtype=torch.float64)
         for row in sums:
             randomizer.add(row, given[:8], generator=source)
         assert close(sums, 8 * expected)
@@ -411,6 +412,7 @@ def test_probabilities_are_private_whatever_the_row(name, dtype, monkeypatch):
 
 @pytest.mark.parametrize("name", [*registry.PURE, "limit"])
 @pytest.mark.parametrize("batch", [3, 33])
+@pytest.mark.few(6)
 def test_sums_of_rows_of_zeros_say_nothing(name, batch):
     """The mean of a sum is 0 and its sign is fair, for zeros of either sign."""
     randomizer = GaussianLimit(make("l2_privunit", 2)) if name == "limit" else make(name, 2)
@@ -560,6 +562,7 @@ def low_bits(sent, unit):
 @pytest.mark.parametrize("name", ["l2_hemisphere", "l2_privunit", "gaussian"])
 @pytest.mark.parametrize("dimension", [2, 3, 10, 100])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.few(9)
 def test_low_bits_do_not_tell_inputs_apart(name, dimension, dtype):
     """A pair on and off the axes: frequencies of events within e^eps0, but for the error of sampling."""
     eps0 = 0.1  # noise of 1000 C changes densities by less, but where hardly anything falls

@@ -64,6 +64,7 @@ FEW = {
         for name in accountants.names("upper", protocol=system.protocol, mechanism=system.mechanism)
     ],
 )
+@pytest.mark.few(40)
 def test_what_ends_at_pure_dp_is_rounded_up(name):
     """0.01 is not 1/100: three times it is more than the double 0.03."""
     variables = accountants.get(name).system.variables

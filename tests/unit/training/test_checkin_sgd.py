@@ -102,6 +102,7 @@ def test_a_step_is_the_mean_of_the_messages_that_came(name):
 
 
 @pytest.mark.parametrize(("clip", "name"), CASES[1:])
+@pytest.mark.few(3)
 def test_a_dummy_update_is_a_message_about_nothing(clip, name):
     """It moves the parameters as a client without a gradient would, whatever the data are."""
     ends = []
@@ -339,6 +340,7 @@ print(row["messages"], peak() - loaded)
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="the peak of memory is read as Linux has it"
 )
+@pytest.mark.slow
 def test_ten_million_clients_take_less_than_a_gigabyte():
     setting = {
         **SETTING,

@@ -70,7 +70,7 @@ def test_bounds_grow_with_what_they_should(name):
     along = epsilon(rounds=[0, 1, 2, 10, 11, 100, 1000])
     assert along[0] == 0
     assert (np.diff(along) > 0).all()
-    for place, rounds in enumerate((0, 1, 2, 10, 11, 100, 1000)):
+    for place, rounds in ((0, 0), (1, 1), (4, 11)):
         assert epsilon(rounds=rounds) == pytest.approx(along[place], rel=1e-9)
     for argument, values in {
         "sigma": (3.0, 1.5, 1.0),
@@ -125,6 +125,7 @@ def test_it_goes_on_where_a_fixed_local_guarantee_has_used_up_delta():
         ({"rate": 1 - 1e-12}, True),
     ],
 )
+@pytest.mark.few(10)
 def test_extremes_are_bounds_or_infinite(name, changes, certified):
     found = accountants.epsilon(name, **{**SETTING, "rounds": [0, 1, 10**5], "delta": 1e-6, **changes})
     assert found[0] == 0

@@ -145,6 +145,7 @@ def test_gaussian_noise_and_randomised_response():
         ("distributed-check-in-pld", REMOVAL),
     ],
 )
+@pytest.mark.few(3)
 def test_rounds_composed_with_others_agree_with_their_accountant(name, setting):
     own = {key: value for key, value in setting.items() if key not in ("protocol", "mechanism")}
     alone = accountants.epsilon(name, rounds=8, delta=1e-5, **own)
@@ -210,6 +211,7 @@ def test_further_rounds_end_at_the_budget():
     assert plan({**TINY, "eps0": 0, "rounds": 1}, budget=1).further_rounds() is None
 
 
+@pytest.mark.slow
 def test_a_group_has_no_epsilon_where_a_release_discloses_more_than_its_delta():
     """One record's delta is more than the release discloses; what a group of three leaves of it is less."""
     release = {"release": {"epsilon": 0.1, "delta": 4e-6}}

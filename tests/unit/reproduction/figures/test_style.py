@@ -80,7 +80,16 @@ def test_no_date_and_no_version_is_inside(saved):
         assert b"Software" not in saved[form]
 
 
-@pytest.mark.parametrize("settings", FOREIGN_SETTINGS.values(), ids=FOREIGN_SETTINGS)
+# All at once in the ordinary suite; which of them shows is told by the slow one.
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(
+            {key: value for own in FOREIGN_SETTINGS.values() for key, value in own.items()}, id="all"
+        ),
+        *(pytest.param(own, id=name, marks=pytest.mark.slow) for name, own in FOREIGN_SETTINGS.items()),
+    ],
+)
 def test_the_settings_of_the_reader_do_not_show(tmp_path, saved, settings):
     with mpl.rc_context(settings):
         assert save_in(tmp_path, draw()) == saved
