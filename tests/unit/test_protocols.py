@@ -20,7 +20,7 @@ from shuffledp import protocols
 from shuffledp.checkin import balle2020
 
 LIMIT = 5.0  # standard deviations
-ROUNDS = 10_000
+ROUNDS = 20_000
 LEAST = 1e-6  # probability of a chi-square statistic
 
 every = settings(deadline=None, max_examples=60, derandomize=True, database=None)

@@ -481,6 +481,7 @@ def question(system):
         for unknown in question(system)[1]
     ],
 )
+@pytest.mark.few(34)
 def test_any_variable_of_any_system_is_found_and_its_neighbour_is_too_much(system, unknown):
     name = system.default
     setting, _ = question(system)

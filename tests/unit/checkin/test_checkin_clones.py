@@ -269,7 +269,14 @@ def of_approximate(protocol, name, delta0):
     return accountants.epsilon(name, **SETTINGS[protocol], delta=DELTA, delta0=delta0, rounds=list(rounds))
 
 
-@pytest.mark.parametrize(("protocol", "name"), NAMES)
+# These two take as long as all others.
+DEAR = ("averaged-window-numerical-approximate", "liew2022-shuffling-conversion")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [pytest.param(*case, marks=[pytest.mark.slow] if case[1] in DEAR else []) for case in NAMES],
+)
 @pytest.mark.few(8)
 def test_accountants_of_approximate_randomisers(protocol, name):
     setting = {**SETTINGS[protocol], "delta": DELTA}
