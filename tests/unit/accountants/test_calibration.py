@@ -574,11 +574,12 @@ def test_what_any_value_keeps_has_no_largest_and_no_least(made_up, name, unknown
             {"unknown": "n", "target_eps": 0.1, "sigma": 1, "rounds": 3, "delta": 1e-6},
             "for n from 1 to 1e+15 epsilon goes from 9.25",
         ),
-        (
+        pytest.param(
             # of so little noise as the smallest its accountant knows nothing
             "distributed-check-in-pld",
             {"unknown": "sigma", "target_eps": 0.1, "n": 1000, "rate": 0.1, "rounds": 10, "delta": 1e-6},
             "for sigma from 1e-100 to 1e+100 epsilon goes from 0.125818",
+            marks=pytest.mark.slow,  # fourteen seconds
         ),
         (
             "krr-weak",
