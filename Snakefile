@@ -2,11 +2,11 @@
 
 from snakemake.exceptions import WorkflowError
 
-from shuffledp.reproduction import config as configuration
+from shuffledp.reproduction.sections import reading
 
 try:
     # Snakemake, which reads it next, would name no line.
-    configuration.check_file("config/config.yaml")
+    reading.check_file("config/config.yaml")
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 

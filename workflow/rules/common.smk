@@ -5,7 +5,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.reproduction import config as configuration
+from shuffledp.reproduction.config import keeping
 from shuffledp.reproduction import all_products, jobs
 from shuffledp.records import digest, refusals, requests
 from shuffledp.reproduction.ledger import products as ledger_products
@@ -17,10 +17,15 @@ from shuffledp.training.experiment import DATA
 try:
     # Snakemake lists the files of its command line, of which each overrides those before it, first.
     OVERLAYS = workflow.overwrite_configfiles
-    SETTINGS = configuration.resolve(config, files=[*workflow.configfiles[len(OVERLAYS) :], *OVERLAYS])
+    RESOLVED = keeping.Resolved(
+        config,
+        files=[*workflow.configfiles[len(OVERLAYS) :], *OVERLAYS],
+        path=".snakemake/shuffledp-settings.pickle",
+    )
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 
+SETTINGS = RESOLVED.settings
 RESULTS, FIGURES = SETTINGS.results, SETTINGS.figures
 LOGS, BENCHMARKS = f"{RESULTS}/logs", f"{RESULTS}/benchmarks"
 TRAININGS = f"{RESULTS}/training"
@@ -40,8 +45,13 @@ try:
     with digest.kept(".snakemake/shuffledp-code.json"):
         # A job that Snakemake starts anew parses all this again, and need not look at all products for its own.
         CATALOGUE = all_products.catalogue(
-            SETTINGS, DRAWN, folder=".snakemake/requests", staged=not workflow.is_main_process
+            SETTINGS,
+            DRAWN,
+            RESOLVED.key_page,
+            folder=".snakemake/requests",
+            staged=not workflow.is_main_process,
         )
+    RESOLVED.keep()
 except ValueError as error:
     raise WorkflowError(str(error)) from None
 except OSError as error:

@@ -394,6 +394,7 @@ AT_RUN_TIME = {
     "randomizers/registry.py": "a run names the module of its randomiser itself",
     "training/models/registry.py": "a run names the module of its network itself",
     "reproduction/figures/kind.py": "the modules of kinds, which the products of their figures name",
+    "reproduction/deferred.py": "a library that is loaded later, which is none of this package",
     "reproduction/benchmarks/accountants.py": "a library to compare with, which is none of this package",
 }
 

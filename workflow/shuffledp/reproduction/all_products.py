@@ -7,19 +7,24 @@ from pathlib import Path
 
 from shuffledp.records.catalogue import Catalogue
 from shuffledp.records.product import Product
-from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.config.settings import Settings
 from shuffledp.reproduction.ledger import products as ledger_products
 
 
 def catalogue(
-    settings: Settings, figures: Mapping[tuple[str, str], Product], *, folder: str, staged: bool
+    settings: Settings,
+    figures: Mapping[tuple[str, str], Product],
+    key_page: Product,
+    *,
+    folder: str,
+    staged: bool,
 ) -> Catalogue:
     """Return all products, of which those whose request changed are staged for the rules to see.
 
     Args:
         settings: the configuration.
         figures: products of its figures, by paper and name.
+        key_page: the page of its keys.
         folder: where requests are kept.
         staged: as for ``Catalogue``.
     """
@@ -32,7 +37,7 @@ def catalogue(
     for figure in settings.plotted:
         found.add("figures", figures[figure.paper, figure.name])
     found.add("pages", settings.gallery())
-    found.add("pages", documentation.key_page())
+    found.add("pages", key_page)
     found.add("results", ledger_products.claims(settings))
     found.add("pages", ledger_products.page(settings))
     return found

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import functools
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NoReturn
 
-from shuffledp import accountants
-from shuffledp.accountants import named
+from shuffledp.accountants import Accountant, named
 from shuffledp.records.product import Product
 from shuffledp.reproduction.tables import Table
+
+
+def _computes_nothing(**_: Any) -> NoReturn:
+    raise NotImplementedError("a curve is computed by its script, which asks for the accountant by name")
 
 
 @dataclass(frozen=True)
@@ -28,13 +32,22 @@ class Curve(Table):
         return self.accountant
 
     @property
-    def entry(self) -> accountants.Accountant:
-        """The accountant, from the registry or of a randomiser."""
-        return named.accountant(self.accountant, **dict(self.randomizer))
+    def entry(self) -> Accountant:
+        """What is said of the accountant, from the registry or of a randomiser; it computes nothing."""
+        return self._described[0]
+
+    @functools.cached_property
+    def _described(self) -> tuple[Accountant, str]:
+        """What is said of the accountant, and the module that computes.
+
+        It is kept with the settings, since to check a randomiser's parameters may take as long as planning.
+        """
+        found = named.accountant(self.accountant, **dict(self.randomizer))
+        return replace(found, compute=_computes_nothing), found.compute.__module__
 
     def product(self, results: str) -> Product:
         """Return the curve as a product of the workflow."""
-        entry = self.entry
+        entry, module = self._described
         about = {key: value for key, value in asdict(entry).items() if key != "compute"}
         own = {"randomizer": dict(self.randomizer)} if self.randomizer else {}
         return self.made(
@@ -46,7 +59,7 @@ class Curve(Table):
                 "fixed": dict(self.fixed),
                 **own,
             },
-            modules=(entry.compute.__module__, "shuffledp.accountants.curves", "shuffledp.records.tables"),
+            modules=(module, "shuffledp.accountants.curves", "shuffledp.records.tables"),
             # names, words and ranges decide no number
             without=("shuffledp.variables",),
         )

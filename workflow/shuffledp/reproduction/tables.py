@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,17 +110,22 @@ class Utility(Table):
         """The accountants, from the registry."""
         return [accountants.get(name) for name in self.accountants]
 
-    def product(self, results: str) -> Product:
-        """Return the table as a product of the workflow."""
-        runs = recorded.runs(self.experiment, results)
+    @functools.cached_property
+    def _setting(self) -> dict[str, float]:
+        """The variables of the accountants' systems; kept, since the share of a randomiser is computed."""
         setting: dict[str, float] = {}
         for entry in self.entries:
             setting |= accounting(self.experiment)[entry.protocol, entry.mechanism]
+        return setting
+
+    def product(self, results: str) -> Product:
+        """Return the table as a product of the workflow."""
+        runs = recorded.runs(self.experiment, results)
         return self.made(
             results,
             parameters={
                 "accountants": list(self.accountants),
-                "setting": setting,
+                "setting": self._setting,
                 "rounds_of_one": rounds_of_one(self.experiment),
                 "runs": list(runs),
             },
