@@ -1,4 +1,5 @@
-"""Privacy profiles, the hockey-stick divergence at every eps, and the dominating pairs that they are of."""
+"""Privacy profiles, that is the hockey-stick divergence at every eps, and the dominating pairs behind
+them."""
 
 from shuffledp.profiles.clones import clones
 from shuffledp.profiles.gaussian import gaussian_epsilon

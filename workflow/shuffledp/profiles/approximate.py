@@ -1,4 +1,4 @@
-"""Shuffled reports of (eps0, delta0)-LDP randomisers: clones, but for a small probability."""
+"""Shuffled reports of (eps0, delta0)-LDP randomisers: clones, except with a small probability."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _CLONES = {"feldman2022": 2.0, "feldman2021": 1.0}  # c below
 def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman2022") -> float:
     """Return the probability with which a shuffle of (eps0, delta0)-LDP reports may disclose everything.
 
-    The shuffle is dominated by the clones pair of n reports of eps0-LDP randomisers, but that with this
-    probability the data set is told. It is (e^eps0 + 1) t, where t bounds the total variation from a shuffle
-    to which the clones apply. For a between e^-eps0 and e^eps0, the divergence H of the pair at a is at most
-    (e^eps0 - a)/(e^eps0 + 1), hence x + (1 - x) H >= H + (1 + a) t for x = (e^eps0 + 1) t. Beyond e^eps0 the
-    divergence of the shuffle is at most delta0 <= x; below e^-eps0 it is 1 - a + a times that of the other
-    direction at 1/a, at most 1 - a + a delta0, and x + (1 - x) H >= 1 - a + a x.
+    The shuffle is dominated by a mechanism that discloses the data set with this probability, and otherwise
+    is the clones pair of n reports of eps0-LDP randomisers. The probability is (e^eps0 + 1) t, where t bounds
+    the total variation from a shuffle to which the clones apply. For a between e^-eps0 and e^eps0, the
+    divergence H of the pair at a is at most (e^eps0 - a)/(e^eps0 + 1), hence x + (1 - x) H >= H + (1 + a) t
+    for x = (e^eps0 + 1) t. Beyond e^eps0 the divergence of the shuffle is at most delta0 <= x; below e^-eps0
+    it is 1 - a + a times that of the other direction at 1/a, at most 1 - a + a delta0, and x + (1 - x) H >= 1
+    - a + a x.
 
     The two reports of the client are within s = delta0/(e^eps0 + 1) of reports P, Q of eps0-LDP (what exceeds
     e^eps0 times the other is shared out between them). A report R of another client lacks at most
@@ -30,10 +31,11 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
     Theorem 3.8 of feldman2021 is of this kind.
 
     Args:
-        n: number of shuffled reports, >= 1; a mean number for a mean probability, being linear in it.
+        n: number of shuffled reports, >= 1. As the probability is linear in n, a mean number gives the mean
+            probability.
         eps0: local privacy parameter, >= 0.
         delta0: its failure probability, in [0, 1).
-        analysis: "feldman2022" or "feldman2021", the clones that the rest is dominated by.
+        analysis: "feldman2022" or "feldman2021", the clones pair that is meant.
 
     Returns:
         An upper bound, at most 1.
@@ -50,12 +52,13 @@ def disclosure(*, n: float, eps0: float, delta0: float, analysis: str = "feldman
 
 
 def moved(*, reports: float, eps0: float, delta0: float) -> float:
-    """Return how far a round of (eps0, delta0)-LDP reports may be from one of eps0-LDP reports.
+    """Return a bound on the total variation of a round of (eps0, delta0)-LDP reports from one of eps0-LDP
+    reports, for either of the client's records.
 
-    The distance is in total variation, for either of the client's records: the client's own reports are moved
-    by delta0/(e^eps0 + 1) at most, to be within e^eps0 of each other, and those of another client by 2
-    e^-eps0 delta0, to lie above e^-eps0 of the larger one (``docs/theory/every_randomiser.md``). So a
-    divergence at e^eps is at most that of the eps0-LDP round and (1 + e^eps) times this.
+    The client's own reports have to be moved by at most delta0/(e^eps0 + 1) to be within a factor e^eps0 of
+    each other, and those of another client by at most 2 e^-eps0 delta0 to lie above e^-eps0 times the larger
+    of the two (``docs/theory/every_randomiser.md``). So a divergence at e^eps is at most that of the eps0-LDP
+    round plus (1 + e^eps) times this.
 
     Args:
         reports: number of reports of a round, or their mean number, >= 0.

@@ -4,15 +4,15 @@ Let the client who differs send a report of law ``first`` or ``second``, and the
 Each report is given a whole number, nearly proportional to what it says about the two records to first order,
 (first - second)/(mean law of the others), and the numbers are added up. That is post-processing of the
 shuffled reports, so the protocol dominates the pair of the two laws of the sum: its epsilon is a lower bound.
-For many reports the sum says all there is to say.
+For many reports the sum loses almost nothing of what the reports say.
 
 Where k of n clients are drawn, all others hold one record, and the report in the place of the client who
 differs is one of theirs with probability 1 - k/n. Where clients check in at a rate, a client who does not
-sends one more symbol.
+check in counts as sending one more symbol.
 
-A sum over many reports is known to some relative error only, of convolutions or of Fourier transforms. The
-law of the others' sum is the same under both records, so the error is, too. It is bounded point by point:
-masses under P are lowered by it, and losses so far that no mass under Q is too small.
+A sum over many reports is known only up to a relative error, that of convolutions or of Fourier transforms.
+The law of the others' sum is the same under both records, and so is its error. The error is bounded point by
+point: masses under P are lowered by it, and losses are lowered so far that no mass under Q is too small.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from shuffledp.pld.outcomes import Outcomes
 Others = Sequence[tuple[FloatArray, int]]
 
 _FINEST = 16  # the largest score
-_GOOD = 0.9995  # of the best score's efficiency, which suffices
-_DIRECT = 3000  # terms of a law up to which it is convolved with itself directly
-_APART = 3.0  # standard deviations from the mean of one law that is transformed to that of the next
-_HEARD = 1e-8  # of the largest probability: what is below may be rounding of the transform
-_BEYOND = 24  # deviations that the transform must hold
-_MOST = 2**24  # terms of a law; more are not looked at
-_DEEPER = 40.0  # nats that sums of fewer reports are cut off below the sum of all
-_FAR = 1e-280  # a probability from which on what products lose below the doubles is negligible
+_GOOD = 0.9995  # efficiency of whole scores, relative to the exact ones, that suffices
+_DIRECT = 3000  # number of terms up to which a law is convolved with itself directly
+_APART = 3.0  # standard deviations between the means of successive tilted laws that are transformed
+_HEARD = 1e-8  # relative to the largest probability; smaller ones may be rounding of the transform
+_BEYOND = 24  # standard deviations that must fit into the transform
+_MOST = 2**24  # largest number of terms of a law that is computed
+_DEEPER = 40.0  # nats by which sums of fewer reports are cut off deeper than the sum of all
+_FAR = 1e-280  # smallest probability that is used: products of such lose nothing to underflow that counts
 _USABLE = 1e-3  # largest relative error of a probability that is used
-_SPARE = 1.01  # by which errors are multiplied, for their products
+_SPARE = 1.01  # factor on errors that allows for their products
 
 
 class _Law(NamedTuple):
@@ -49,7 +49,7 @@ class _Law(NamedTuple):
     Attributes:
         mass: probabilities of consecutive numbers.
         error: bounds on their relative errors, of the same shape.
-        cut: whether there are smaller, and larger numbers that are left out.
+        cut: whether smaller numbers are left out, and whether larger ones are.
     """
 
     mass: FloatArray
@@ -58,31 +58,33 @@ class _Law(NamedTuple):
 
 
 def in_place(law: FloatArray, others: FloatArray, gamma: float) -> FloatArray:
-    """Return the law of the report that is the client's with probability gamma, and else another's."""
+    """Return the law of a report that is the client's with probability gamma and another client's
+    otherwise."""
     return (1 - gamma) * others + gamma * law
 
 
 def at_rate(law: FloatArray, rate: float) -> FloatArray:
-    """Return the law of what a client sends who checks in with probability ``rate``: one more symbol."""
+    """Return the law of the report of a client who checks in with probability ``rate``; not checking in is
+    one more symbol, the last."""
     return np.append(rate * law, 1 - rate)
 
 
 def loss_error(error: float, *, reports: float, rounds: float, nats: float) -> float:
-    """Return by how much the losses of all rounds may err where laws of reports are not known exactly.
+    """Return a bound on the error of the losses of all rounds where laws of reports are not known exactly.
 
-    Let every probability of the law of a report be within a factor 1 +- r of the true one, for all reports of
-    all rounds, m in all. The logarithm of the ratio of the two laws of a report is r' = r/(1 - r) at most.
-    Its mean under the law that is used is the divergence of the two, between 0 and r'^2. So the sum over all
-    reports of others is within g = m r'^2 + r' sqrt(2 m nats), but for a probability of e^-nats (Hoeffding);
-    the report of the client who differs adds r' a round. With E = e^eps and H of the laws that are used, the
-    true divergence at E is e^-g (H(E e^(2 g)) - 2 e^-nats) at least: epsilon at delta is that of the laws at
-    e^g delta + 2 e^-nats, less 2 g.
+    Let every probability of the law of a report be within a factor 1 +- r of the true one, for all m reports
+    of all rounds. The logarithm of the ratio of the two laws of a report is at most r' = r/(1 - r). Its mean
+    under the law that is used is the divergence of the two, between 0 and r'^2. So the sum over the reports
+    of all others is at most g = m r'^2 + r' sqrt(2 m nats), except with probability e^-nats (Hoeffding); the
+    report of the client who differs adds r' per round. Let E = e^eps, and let H be the divergence of the laws
+    that are used. The true divergence at E is at least e^-g (H(E e^(2 g)) - 2 e^-nats). So epsilon at delta
+    is at least that of the laws that are used at e^g delta + 2 e^-nats, less 2 g.
 
     Args:
         error: r, in [0, 1).
-        reports: of a round.
-        rounds: their number.
-        nats: see above.
+        reports: number of reports of a round.
+        rounds: number of rounds.
+        nats: as above.
 
     Returns:
         g.
@@ -97,14 +99,14 @@ def score_outcomes(
     """Return pairs that the shuffle dominates, one for each direction of neighbours.
 
     Args:
-        first: law of the report of the client who differs, or of the one in his place.
-        second: the same after the change.
-        others: laws of the reports of all others, and how many have each.
+        first: law of the report of the client who differs, or of the report in its place.
+        second: the same law after the client's record is changed.
+        others: laws of the reports of all others, and how many reports have each.
         nats: how far below the rest a sum of scores is left out.
 
     Returns:
-        Masses under P and losses, both rounded down, if the laws given are taken as exact; no pair where the
-        two laws are equal or the sums are too many.
+        Masses under P and losses, both rounded down, where the given laws are taken as exact. No pair if the
+        two laws are equal, or if there are too many sums.
     """
     total = sum(count for _, count in others)
     mean = (first + second) / 2
@@ -126,7 +128,7 @@ def score_outcomes(
         return []
     apart = dense(first - second)
     p, q, gap = (np.convolve(law.mass, one) for one in (dense(first), dense(second), apart))
-    # of each sum, and of the numbers that are added
+    # relative rounding errors of each sum and of its terms
     rounding = (width + 4) * numerics.EPSILON
     wrong = law.mass * (law.error + rounding)
     p_wrong, q_wrong, gap_wrong = (
@@ -136,27 +138,27 @@ def score_outcomes(
     # next to an end that was cut off, sums lack terms
     kept[: (width - 1) * law.cut[0]] = False
     kept[kept.size - (width - 1) * law.cut[1] :] = False
-    # the sum of a law's probabilities may not quite be 1, with so many powers of it the same for both records
+    # probabilities may not quite add up to 1; the factor is the same for both records
     whole = 1 - 4 * numerics.EPSILON * (total + 1)
     known = tuple(one[kept] for one in (p, q, gap, p_wrong, q_wrong, gap_wrong))
     return _outcomes(*known, whole=whole, lost=math.exp(-nats))
 
 
 def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, held: int) -> list[Outcomes]:
-    """Return pairs that k reports of two symbols dominate, of n clients who hold two records.
+    """Return pairs that a round dominates in which k of n clients, who hold two records, report two symbols.
 
-    What is seen is the number of reports of the second symbol. How many of the others who are drawn hold the
-    first record is hypergeometric.
+    The number of reports of the second symbol is published. The number of those who hold the first record,
+    among the others who are drawn, is hypergeometric.
 
     Args:
         first: law of a report of the first record.
         second: law of a report of the second.
         n: number of clients.
         k: clients drawn for a round, 1 <= k < n.
-        held: others who hold the first record, 0 <= held < n.
+        held: number of others who hold the first record, 0 <= held < n.
 
     Returns:
-        As of ``score_outcomes``.
+        As for ``score_outcomes``.
     """
     gamma = k / n
     powers = [[np.ones(1)], [np.ones(1)]]
@@ -165,11 +167,11 @@ def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, hel
             list_of.append(np.convolve(list_of[-1], law))
 
     def drawn(reports: int) -> FloatArray:
-        """Return the law of the number, among so many of the others."""
+        """Return the law of the number of reports of the second symbol among ``reports`` of the others."""
         low, high = max(0, reports - (n - 1 - held)), min(reports, held)
         inner = np.arange(low, high, dtype=np.float64)
         steps = (held - inner) * (reports - inner) / (inner + 1) / (n - held - reports + inner)
-        # from the largest on, so that no product is above 1
+        # products start at the largest weight, so that none is above 1
         rising = int(np.searchsorted(-steps, -1.0))
         before = np.cumprod(1 / steps[:rising][::-1])[::-1]
         weights = np.concatenate([before, [1.0], np.cumprod(steps[rising:])])
@@ -181,7 +183,7 @@ def sampled_counts(first: FloatArray, second: FloatArray, *, n: int, k: int, hel
     without, beside = drawn(k), drawn(k - 1)
     p, q = ((1 - gamma) * without + gamma * np.convolve(beside, one) for one in (first, second))
     gap = gamma * np.convolve(beside, first - second)
-    # a sum of products of so many numbers above 0
+    # relative rounding error of a sum of products of k positive numbers
     relative = 16 * (k + 8) * numerics.EPSILON
     gap_wrong = relative * gamma * np.convolve(beside, np.abs(first - second))
     kept = (p > _FAR) & (q > _FAR)
@@ -204,15 +206,15 @@ def _outcomes(
 
     Args:
         p: masses under one record.
-        q: under the other.
+        q: masses under the other.
         gap: p - q.
         p_wrong: bound on the error of ``p``.
-        q_wrong: of ``q``.
-        gap_wrong: of ``gap``.
-        whole: what masses are multiplied by, under both records.
-        lost: as ``Outcomes.infinite``.
+        q_wrong: bound on the error of ``q``.
+        gap_wrong: bound on the error of ``gap``.
+        whole: factor on masses under both records.
+        lost: as for ``Outcomes.infinite``.
     """
-    # the smaller of the two below, so that small losses keep their digits
+    # the smaller of the two is the denominator, so that small losses keep their digits
     least, least_wrong = np.minimum(p, q), np.where(p < q, p_wrong, q_wrong)
     size = np.log1p(np.abs(gap) / least)
     loss = np.sign(gap) * size
@@ -249,8 +251,11 @@ def _sum(laws: list[tuple[FloatArray, int]], nats: float) -> _Law | None:
     """Return the law of a sum of independent numbers.
 
     Args:
-        laws: over 0, 1, ..., of one length, and how many numbers have each.
-        nats: how far below the largest probability is negligible.
+        laws: laws over 0, 1, ..., of one length, and how many numbers have each.
+        nats: how far below the largest probability a probability is negligible.
+
+    Returns:
+        The law; None if it has too many terms to compute.
     """
     law = _Law(np.ones(1), np.zeros(1))
     if not laws:
@@ -279,17 +284,17 @@ def _trimmed(law: _Law, nats: float) -> _Law:
 
 
 def _convolved(one: _Law, other: _Law, nats: float) -> _Law:
-    """Return the law of a sum of two: sums of positive terms keep their digits."""
+    """Return the law of the sum of two numbers; sums of positive terms keep their digits."""
     mass = np.convolve(one.mass, other.mass)
     terms = min(one.mass.size, other.mass.size) + 1
     error = float(one.error.max() + other.error.max()) * _SPARE + terms * numerics.EPSILON
     cut = one.cut[0] or other.cut[0], one.cut[1] or other.cut[1]
-    # what is cut off here is so small that it is lost in the rounding of what is kept in the end
+    # the terms cut off here are below the rounding of those that are kept in the end
     return _trimmed(_Law(mass, np.full(mass.size, error), cut), nats + 20 + _DEEPER)
 
 
 def _power(law: FloatArray, count: int, nats: float) -> _Law:
-    """Return the law of a sum of so many numbers, by squaring."""
+    """Return the law of the sum of ``count`` numbers, by squaring."""
     result, square = _Law(np.ones(1), np.zeros(1)), _Law(law, np.zeros(law.size))
     while count:
         if count % 2:
@@ -303,16 +308,16 @@ def _power(law: FloatArray, count: int, nats: float) -> _Law:
 def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) -> _Law:
     """Return the law of the sum by Fourier transforms of tilted laws, each near its own mean.
 
-    The logarithm of a characteristic function near 1 keeps its digits, and so does its multiple; near its
-    mean a law is far above the rounding of the transform. Everything is counted from the means of the laws,
-    so that no two large numbers cancel but for the place of the sum's mean.
+    The logarithm of a characteristic function near 1 keeps its digits, and so do multiples of it; near its
+    mean a law is far above the rounding of the transform. All numbers are counted from the means of the laws,
+    so that large numbers cancel nowhere except in the place of the sum's mean.
     """
     values = np.arange(laws[0][0].size, dtype=np.float64)
     own_means = [float(law @ values) for law, _ in laws]
     total = sum(count * mean for (_, count), mean in zip(laws, own_means, strict=True))
     centre = round(total)
     beside = total - centre
-    misplaced = 8 * numerics.EPSILON * total  # of the sum's mean
+    misplaced = 8 * numerics.EPSILON * total  # rounding error of the sum's mean
     size = 2 * reach + 1
     log_law, nearest, error = np.full(size, -np.inf), np.full(size, np.inf), np.zeros(size)
     length = fft.next_fast_len(4 * reach, real=True)
@@ -336,7 +341,7 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
         return mean, math.sqrt(variance)
 
     def add(theta: float) -> tuple[float, float]:
-        """Fill in what the law tilted by theta tells; return its ``shape``."""
+        """Fill in the terms that the law tilted by theta determines best; return its ``shape``."""
         log_moment, log_power = 0.0, np.zeros(omega.size, dtype=np.complex128)
         moment_wrong, power_wrong = 0.0, misplaced * omega
         for law, count, off in centred:
@@ -351,7 +356,7 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
                     sizes += np.abs(term)
             with np.errstate(divide="ignore"):
                 logs = np.log1p(rise)
-            # part by part: where a law cancels, the product of -inf with a complex number is none
+            # by parts, since the product of -inf, where a law cancels, with a complex number is nan
             log_power += count * logs.real + 1j * (count * logs.imag)
             with np.errstate(divide="ignore", invalid="ignore"):
                 power_wrong += 8 * numerics.EPSILON * count * (sizes / np.abs(1 + rise))
@@ -359,7 +364,7 @@ def _transformed(laws: list[tuple[FloatArray, int]], reach: int, nats: float) ->
         middle = round(mean)  # the whole number next to the mean, at which log_power is centred
         power = np.exp(log_power.conj() + 1j * omega * (middle - mean))
         near = np.fft.fftshift(fft.irfft(power, length))
-        # of the coefficients, and of the transform
+        # absolute errors of the coefficients, and of the transform
         strength = np.abs(power)
         significant = strength > 0
         absolute = (

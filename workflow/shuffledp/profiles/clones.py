@@ -21,8 +21,8 @@ ANALYSES = ("feldman2022", "feldman2021")
 BOUNDS: tuple[Bound, ...] = ("upper", "lower", "exact")
 
 
-# Relative widths of the blocks of clone numbers. Epsilon changes by a quarter of that, delta at 1e-12 by some
-# 14 times that.
+# Relative widths of the blocks of clone numbers. Epsilon changes by a quarter of the width, and delta at
+# 1e-12 by some 14 times the width.
 PROFILE_WIDTH = 4e-5
 COMPOSITION_WIDTH = 2e-4
 
@@ -47,9 +47,9 @@ def clones_pair(
         n: number of shuffled reports.
         eps0: local privacy parameter, >= 0.
         analysis: "feldman2022" or "feldman2021".
-        bound: "upper" or "lower": values of C are merged into blocks at their safe end (and so are outcomes,
-            where they are millions); "exact": not merged.
-        relative_width: width of a block over its values.
+        bound: "upper" or "lower": values of C are merged into blocks at their safe end, and so are outcomes
+            where there are millions; "exact": nothing is merged.
+        relative_width: width of a block relative to its values.
         nats: how far below the rest an outcome is left out; at most 600, where doubles are still exact.
 
     Raises:
@@ -85,9 +85,9 @@ def clones(
         n: number of shuffled reports.
         eps0: local privacy parameter, >= 0.
         analysis: "feldman2022" or "feldman2021".
-        bound: "upper": an upper bound on the profile, whose cost grows like a power of n below 1/2; "lower":
-            a lower bound on the profile of the same pair, less than 1% away (of the pair, not of every
-            mechanism); "exact": the profile itself, to rounding, with every number of clones enumerated.
+        bound: "upper": an upper bound on the profile, in a time that grows like a power of n below 1/2;
+            "lower": a lower bound on the profile of the same pair (not on that of every mechanism), less than
+            1% away; "exact": the profile itself, to rounding, with every number of clones enumerated.
 
     Returns:
         delta at each eps, of the shape of ``eps``.

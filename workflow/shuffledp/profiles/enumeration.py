@@ -1,7 +1,7 @@
 """The clones pair, outcome by outcome: koskela2022, Lemma 11.
 
-Every outcome is listed, so that the cost grows like the number of reports. ``profiles.clones`` merges numbers
-of clones into blocks instead, and is compared with this module.
+Every outcome is listed, so that the time grows like the number of reports. ``profiles.clones`` merges numbers
+of clones into blocks instead, and tests compare it with this module.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _LARGEST = 4_000_000  # outcomes that are kept in memory
 
 @dataclass(frozen=True)
 class EnumeratedPair:
-    """The pair as arrays over its outcomes: N reports of one of two kinds, a of them of the first.
+    """The pair as arrays over its outcomes: N reports of two kinds, of which a are of the first kind.
 
     Attributes:
-        coin: mass M of the outcome if all N were fair coins.
+        coin: mass M that the outcome would have if all N were fair coins.
         x: b t with t = (2a - N)/N and the tilt b; the masses under P and Q are M (1 + x) and M (1 - x).
         far: 1 - |x|.
-        left_out: probability, under P as under Q, of what Lemma 11 does not look at.
+        left_out: probability, under P and under Q, of the outcomes that Lemma 11 leaves out.
     """
 
     coin: FloatArray
@@ -58,7 +58,7 @@ def enumerated_clones(*, n: int, eps0: float, tau: float) -> EnumeratedPair:
     Args:
         n: number of shuffled reports.
         eps0: local privacy parameter, > 0.
-        tau: the most that may be left out, in (0, 1).
+        tau: largest probability that may be left out, in (0, 1).
 
     Returns:
         O(n log(4/tau)) outcomes, and the probability of the rest, computed rather than bounded: at most tau.

@@ -1,4 +1,5 @@
-"""The Gaussian mechanism: its privacy profile, epsilon of any number of rounds, and the least noise for both.
+"""The Gaussian mechanism: its privacy profile, epsilon of any number of rounds, and the least noise for a
+given epsilon and delta.
 
 balle2018analytic ("Improving the Gaussian mechanism for differential privacy", ICML 2018), Theorem 8: adding
 N(0, sigma^2 I) to what changes by at most D between neighbours is (eps, delta)-DP if and only if, with
@@ -19,9 +20,9 @@ from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
 from shuffledp.profiles.inversion import to_epsilon
 
-_ROUNDING = 16 * numerics.EPSILON  # of the logarithms, relative
+_ROUNDING = 16 * numerics.EPSILON  # relative rounding error of logarithms
 _LARGEST_EPS = 1e6
-_HUGE = 1e150  # an epsilon beyond which none is told: products of such numbers overflow
+_HUGE = 1e150  # a larger epsilon counts as infinite, since products of such numbers overflow
 
 
 def gaussian_delta(*, eps: float, noise: float) -> float:
@@ -32,8 +33,8 @@ def gaussian_delta(*, eps: float, noise: float) -> float:
         noise: standard deviation over the largest distance of two neighbours' values, > 0.
 
     Returns:
-        An upper bound, above the exact value by rounding alone: at most 2e-13, and at most 1e-10 of itself
-        for eps >= 0.1 and delta >= 1e-30.
+        An upper bound that exceeds the exact value by rounding only: by at most 2e-13, and by at most 1e-10
+        relative for eps >= 0.1 and delta >= 1e-30.
 
     Raises:
         ValueError: an argument is out of range.
@@ -51,7 +52,7 @@ def gaussian_noise(*, eps: float, delta: float) -> float:
 
     Returns:
         Standard deviation over the largest distance of two neighbours' values: an upper bound, so that the
-        mechanism is (eps, delta)-DP, and above the least by 1e-10 relative at most for eps >= 0.1.
+        mechanism is (eps, delta)-DP. It exceeds the least noise by at most 1e-10 relative for eps >= 0.1.
 
     Raises:
         ValueError: an argument is out of range, or so small that double precision cannot vouch for any noise.
@@ -65,7 +66,7 @@ def gaussian_noise(*, eps: float, delta: float) -> float:
         if log_high > 60:
             raise ValueError(
                 f"eps and delta must not both be next to 0, got eps={eps!r} and delta={delta!r}: no noise "
-                "can be told in double precision"
+                "can be certified in double precision; take a larger one"
             )
     found = numerics.last_true(lambda x: _delta(epsilon, np.exp(x)) > target, log_low, log_high)
     return float(np.exp(found)) * (1 + _ROUNDING)
@@ -82,8 +83,8 @@ def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
         mu: largest distance of neighbours in standard deviations of the noise, > 0.
 
     Returns:
-        Of the shape of ``delta``: epsilon, an upper bound, by more than rounding only where delta is some
-        1e-14 or less times mu or the square of mu.
+        Epsilon, of the shape of ``delta``: an upper bound. It exceeds the exact value by more than rounding
+        only where delta is below some 1e-14 times mu or the square of mu.
 
     Raises:
         ValueError: an argument is out of range.
@@ -102,18 +103,19 @@ def gaussian_epsilon(delta: ArrayLike, *, mu: float) -> float | FloatArray:
 def gaussian_mixture_epsilon(
     delta: float, *, mu: FloatArray, weights: FloatArray, infinite: float = 0.0
 ) -> float:
-    """Return epsilon of one of several Gaussian mechanisms, where chance decides which and all see it.
+    """Return epsilon of a Gaussian mechanism that is drawn at random from several; which one is public.
 
-    The mean of their privacy profiles is that of the run, and epsilon is rounded up.
+    Its privacy profile is the mean of theirs, and epsilon is rounded up.
 
     Args:
         delta: target, in (0, 1), > ``infinite``.
         mu: of each mechanism, as for ``gaussian_epsilon``, >= 0, one-dimensional, at least one.
         weights: their probabilities, or upper bounds on them.
-        infinite: bound on the probability of any other mechanism, of which nothing is known.
+        infinite: bound on the probability of any other mechanism, which counts as disclosing everything.
 
     Returns:
-        An upper bound, by more than rounding only for a delta as small as in ``gaussian_epsilon``.
+        An upper bound; it exceeds the exact value by more than rounding only for a delta as small as in
+        ``gaussian_epsilon``.
 
     Raises:
         ValueError: ``delta`` is out of range.
@@ -155,7 +157,7 @@ def _profile(eps: FloatArray, mu: FloatArray | float) -> FloatArray:
         near > 0, front * special.erfcx(np.maximum(near, 0.0) / math.sqrt(2)), special.ndtr(-near)
     )
     second = front * special.erfcx(far / math.sqrt(2))
-    # what the functions err by; the exponent of ``front``, where the tail is a multiple of it; and the
+    # errors of the functions; of the exponent of ``front``, where the tail is a multiple of it; and of the
     # arguments, times the density at ``near``
     rounding = 32 * (first + second) + np.maximum(near, 0.0) ** 2 * first
     rounding += 4 * math.sqrt(2 / math.pi) * (np.abs(near) + far) * front

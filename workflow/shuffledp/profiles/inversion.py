@@ -1,4 +1,4 @@
-"""From a privacy profile, or from the outcomes of a pair, to epsilon."""
+"""Epsilon at a given delta, from a privacy profile or from the outcomes of a pair."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def to_epsilon(profile: Profile, *, delta: ArrayLike, largest: float) -> float |
         largest: an eps at which the profile is known to be 0 (the pure DP parameter).
 
     Returns:
-        Of the shape of ``delta``: an upper bound on epsilon if the profile is an upper bound, at most
-        ``largest``; for a profile that is a lower bound, a value within 1e-12 of itself of a lower bound.
+        Epsilon, of the shape of ``delta``: an upper bound, at most ``largest``, if the profile is an upper
+        bound; if the profile is a lower bound, at most 1e-12 relative above a lower bound.
 
     Raises:
         ValueError: an argument is out of range.
@@ -50,13 +50,15 @@ def outcomes_epsilon(outcomes: Outcomes, *, delta: float, bound: Bound) -> float
     the sum has the same terms, and is solved for eps in closed form.
 
     Args:
-        outcomes: masses, good to ``numerics.OUTWARD``, and losses, good to some units in the last place.
+        outcomes: masses, accurate to ``numerics.OUTWARD``, and losses, accurate to some units in the last
+            place.
         delta: target, in [0, 1).
-        bound: "upper": what is left out of the outcomes counts as infinite loss; "lower": it adds nothing.
+        bound: "upper": mass that is left out of the outcomes counts as infinite loss; "lower": it adds
+            nothing.
 
     Returns:
-        A bound on the smallest eps >= 0 with delta(eps) <= delta; inf where what an upper bound leaves out
-        exceeds delta by itself.
+        A bound on the smallest eps >= 0 with delta(eps) <= delta; inf for an upper bound if the mass that is
+        left out exceeds delta by itself.
     """
     side = 1 if bound == "upper" else -1
     left_out = outcomes.infinite * (1 + 4 * numerics.EPSILON) if bound == "upper" else 0.0
@@ -96,5 +98,5 @@ def outcomes_epsilon(outcomes: Outcomes, *, delta: float, bound: Bound) -> float
 
 
 def _difference(upper: FloatArray, lower: FloatArray) -> FloatArray:
-    """Return upper - lower, where two infinities cancel: a profile of 0 meets a target of 0."""
+    """Return upper - lower, and 0 for two equal infinities: a profile of 0 meets a target of 0."""
     return np.subtract(upper, lower, out=np.zeros(upper.shape), where=upper != lower)

@@ -1,18 +1,20 @@
 """Clones and sampling taken together: the dominating pair of a round of k of n clients.
 
-Neighbours differ by substitution of one record. Let e = exp(eps0). Each of the k reports of a round that the
-client who differs takes no part in is, with probability 1/(e + 1) each, a clone of the first or of the second
-of that client's two reports, and otherwise is revealed (D0, the law of N clones of which a are of the first
-kind: N ~ Bin(k, 2/(e + 1)), a ~ Bin(N, 1/2)). Relative to D0 the round has density
+Neighbours differ by substitution of one record. Let e = exp(eps0). In a round without the client who differs,
+each of the k reports is with probability 1/(e + 1) a clone of that client's report from the first record,
+with the same probability a clone of that from the second, and otherwise it is revealed. Let D0 be the law of
+N clones of which a are of the first kind: N ~ Bin(k, 2/(e + 1)), a ~ Bin(N, 1/2). Relative to D0 the round
+has density
 
     (n - k + e a + (N - a))/n
 
-if the client holds the first record, and with a and N - a exchanged if the second: with probability k/n he
-takes the place of one of the k clients, all being equally likely. ``docs/theory/every_randomiser.md`` proves
-that this pair dominates a round of any eps0-LDP randomiser, adaptively chosen ones included, in both
-directions of neighbours. In every case computed it lies below the pair of Lemma 7 of koskela2022, which
-forgets that a round without the client looks like neither of the two; two-symbol randomised response attains
-it where what is not a clone is revealed. With k = n it is the clones pair of feldman2022.
+if the client holds the first record, and the same with a and N - a exchanged if it holds the second: with
+probability k/n the client takes the place of one of the k others, all of whom are equally likely.
+``docs/theory/every_randomiser.md`` proves that this pair dominates a round of any eps0-LDP randomiser,
+adaptively chosen ones included, in both directions of neighbours. In every case computed, its divergence is
+below that of the pair of Lemma 7 of koskela2022, which does not use that a round without the client looks
+like neither of the two. Two-symbol randomised response attains it if the reports that are no clones are
+revealed. With k = n it is the clones pair of feldman2022.
 
 Windows of balle2020, of m slots of which the client takes one at random with probability p0, have this pair
 with k = m and (n - k)/k = (1 - p0)/p0.
@@ -47,12 +49,12 @@ def joint_pair(
 
     Given N clones the density is g (1 +- b t), t = (2 a - N)/N, with g = (absent + (e + 1) N/2)/(absent + k)
     and g b = ((e - 1) N/2)/(absent + k), both linear in N. Values of N are merged into blocks. An upper bound
-    takes the fewest coins of a block, to which any number of fair ones may be added, and splits the block
-    over its two ends such that the means of g and g b are kept, which spreads them; a lower bound takes the
-    most coins, and the means themselves.
+    takes the fewest coins of a block, since adding fair coins never raises the divergence, and splits the
+    block over its two ends such that the means of g and g b are kept, which spreads them. A lower bound takes
+    the most coins, and the means themselves.
 
     Args:
-        absent: n - k, the clients who take no part in a round, any number >= 0.
+        absent: n - k, the number of clients who take no part in a round, any number >= 0.
         k: reports of a round, >= 1.
         eps0: local privacy parameter, > 0.
         bound: "upper", "lower" or "exact" (every N by itself).
@@ -67,7 +69,7 @@ def joint_pair(
     if bound == "lower":
         coins, values = high, means
     elif absent == 0:
-        # the tilt is the same for every N, and the weight linear in it
+        # the tilt is the same for every N, and the weight is linear in N
         coins, values = low, means
     else:
         wide = high > low
@@ -77,9 +79,9 @@ def joint_pair(
         weights = np.concatenate([weights * (1 - up), weights[wide] * up[wide]])
     # g is absent + N + (e - 1) N/2 over its mean, and 1 - b is (absent + N)/g
     total = (absent + values) + half_gap * values
-    some = total > 0  # without clones nothing is seen where all take part
+    some = total > 0  # if all take part, an outcome without clones has probability 0
     coins, values, weights, total = coins[some], values[some], weights[some], total[some]
-    # below the window the density is at most its mean, 1; above, a geometric series is heavier by some factor
+    # below the window the density is at most its mean, 1; above it, at most a geometric series
     lost = blocks.lost
     if high[-1] < k:
         lost += 2 * math.exp(-nats) * float(total[-1]) / (absent + k)
@@ -95,7 +97,7 @@ def joint_pair(
 
 
 def joint_outcomes(*, absent: float, k: int, eps0: float, nats: float = numerics.NEGLIGIBLE) -> Outcomes:
-    """Return the outcomes of the pair, as composed numerically: an upper bound; see ``joint_pair``."""
+    """Return the outcomes of the pair for numerical composition, an upper bound; see ``joint_pair``."""
     pair = joint_pair(
         absent=absent, k=k, eps0=eps0, bound="upper", relative_width=COMPOSITION_WIDTH, nats=nats
     )
@@ -113,7 +115,8 @@ def joint_clones(
         k: reports of a round, drawn without replacement, 1 <= k <= n.
         eps0: local privacy parameter, >= 0.
         bound: "upper": an upper bound on the profile; "lower": a lower bound on the profile of the same pair
-            (not of every mechanism); "exact": the profile, to rounding, with every number of clones listed.
+            (not on that of every mechanism); "exact": the profile, to rounding, with every number of clones
+            listed.
 
     Returns:
         delta at each eps, of the shape of ``eps``.

@@ -1,14 +1,14 @@
 """The shuffled k-ary randomised response and two adversaries: koskela2022, section 4.
 
 Each of n clients answers truthfully with probability 1 - gamma, and otherwise with a symbol drawn uniformly
-from all. Both adversaries know the data of all clients but one, and who of these answered at random, so that
-they can take the truthful answers away. The strong one (balle2019, Theorem 3.1) also knows that the remaining
-client answered truthfully; the weak one (Theorem 15) does not. Let N1 and N2 count what is left of the two
-symbols between which that client differs.
+from all. Both adversaries know the data of all clients but one, and which of these clients answered at
+random, so that they can remove the truthful answers. The strong one (balle2019, Theorem 3.1) also knows that
+the remaining client answered truthfully; the weak one (Theorem 15) does not. Let N1 and N2 be the numbers of
+remaining reports of the two symbols between which that client differs.
 
-Strong: (N1 - 1, N2) ~ Multinomial(n - 1; gamma/k, gamma/k), loss log(N1/N2), infinite where N2 = 0. As
-printed, the probability gamma that the client answers at random, and reveals nothing, is not made use of.
-Weak: with R = B + 1, B ~ Bin(n - 1, gamma), reports left in all, the loss is
+Strong: (N1 - 1, N2) ~ Multinomial(n - 1; gamma/k, gamma/k), and the loss is log(N1/N2), infinite where
+N2 = 0. As in the paper, the probability gamma that the client answers at random, and reveals nothing, is not
+used. Weak: with the number R = B + 1 of all remaining reports, B ~ Bin(n - 1, gamma), the loss is
 log(((1 - gamma) N1 + gamma R/k) / ((1 - gamma) N2 + gamma R/k)), at most log(1 + (1 - gamma) k/gamma).
 
 Given R and N = N1 + N2, both are tilted fair coins: N1 has density 1 +- b (N1 - N2)/N with
@@ -36,22 +36,22 @@ from shuffledp.profiles.clones import COMPOSITION_WIDTH
 ADVERSARIES = ("strong", "weak")
 DIVERGENCES = ("hockey_stick", "tail")
 
-# Numbers of reports, on average, up to which the strong adversary's are not merged. Beyond, a block counts as
-# the fewest reports in it, with the losses of which none is smaller.
+# Mean number of remaining reports up to which those of the strong adversary are not merged. Beyond it, a
+# block of numbers counts as its smallest, which has the largest divergence.
 _SINGLY = 30_000
-_MOST_LAWS = 2**14  # of numbers of reports, given those that are random, in some 10 seconds
+_MOST_LAWS = 2**14  # largest number of laws given the random reports, in some 10 seconds
 _MOST_PARTS, _MOST_OUTCOMES = 5_000_000, 8_000_000  # that are kept in memory
-_LISTED = 2**19  # outcomes that are listed at a time, as far as parts are not larger
+_LISTED = 2**19  # outcomes that are listed at a time, unless a part is larger
 _MOST_LISTED = 2**26  # outcomes of the weak adversary that are listed in all, in some 10 seconds
-_TILT_STEPS = (
-    2e-3,
-    6e-3,
-    2e-2,
-)  # relative, in which the weak adversary's tilts are told apart where they are more
-_PLACES = 2**20  # of tilts on either side of 1/2
-_PIECE = 2**18  # parts that are looked at together
+# Steps of the grids of tilts, in log odds, that are tried for the weak adversary where there are more
+# outcomes.
+_TILT_STEPS = (2e-3, 6e-3, 2e-2)
+_PLACES = 2**20  # points of the grid of tilts on either side of 1/2
+_PIECE = 2**18  # parts that are computed together
 _FINE = 160  # steps of the lattice of ``krr_lattice`` in the root mean square of the losses
-_TIES = 64 * numerics.EPSILON  # of the number of coins: so far above a count, a threshold counts as it
+# A threshold that exceeds a whole number by this much, relative to the number of coins, counts as that
+# number.
+_TIES = 64 * numerics.EPSILON
 
 
 def krr(
@@ -73,12 +73,12 @@ def krr(
             e^eps0 = 1 + (1 - gamma) k/gamma.
         adversary: "strong" or "weak".
         divergence: "hockey_stick": E_P (1 - e^(eps - loss))_+, tight for the adversary; "tail":
-            P(loss >= eps), which equations (4.2) and (C.8) of the paper equate with the former. It is an
-            upper bound on it.
+            P(loss >= eps), which equations (4.2) and (C.8) of the paper equate with the former, but which is
+            an upper bound on it.
 
     Returns:
         delta at each eps, of the shape of ``eps``, rounded up by less than 2e-11 times the tail form, and by
-        some e^-60 for what is not enumerated.
+        some e^-60 for outcomes that are left out.
 
     Raises:
         ValueError: an argument is out of range, or the weak adversary's pair is too large to list (from n
@@ -110,8 +110,8 @@ def krr_outcomes(
         nats: how far below the rest an outcome is left out; at most 600, where doubles are still exact.
 
     Returns:
-        Masses under P and losses. Infinite losses (N2 = 0, strong adversary) and a bound on all that is left
-        out, some e^-nats, are in ``infinite``.
+        Masses under P and losses. ``infinite`` has the mass of infinite losses (N2 = 0, strong adversary) and
+        a bound on the mass that is left out, some e^-nats.
 
     Raises:
         ValueError: an argument is out of range, or there are too many outcomes to list. They grow like n
@@ -150,10 +150,10 @@ def krr_lattice(
         nats: how far below the rest an outcome is left out.
 
     Returns:
-        As ``krr_outcomes``, on a lattice so fine that epsilon does not grow by 1e-4 of itself (connecting
-        the dots), in the memory that some outcomes take. Of the weak adversary's pair, tilts are taken
-        together where listing all takes minutes (from n of some 5,000 on), by which epsilon grows by up to
-        5e-3 of itself.
+        As ``krr_outcomes``, but on a lattice (by connecting the dots), which needs little memory and is so
+        fine that epsilon grows by less than 1e-4 relative. Where listing all outcomes of the weak adversary's
+        pair would take minutes (from n of some 5,000 on), tilts are merged, and epsilon grows by up to 5e-3
+        relative.
 
     Raises:
         ValueError: an argument is out of range, or the weak adversary's pair is too large to list (from n
@@ -166,7 +166,7 @@ def krr_lattice(
     step = 2 * math.sqrt(float(pair.weights @ (pair.tilts**2 / np.maximum(pair.counts, 1.0)))) / _FINE
     index, mass, infinite = np.zeros(0), np.zeros(0), 0.0
     for outcomes in _listed(pair):
-        # together with what has been gathered: points of the lattice stay where they are
+        # every chunk has the same lattice, so masses at equal points are added
         lattice = connect_the_dots(outcomes, step=step)
         index = np.concatenate([index, np.rint(lattice.loss / step)])
         index, inverse = np.unique(index, return_inverse=True)
@@ -177,7 +177,7 @@ def krr_lattice(
 
 
 def _few_enough(pair: TiltedBinomials, n: int) -> TiltedBinomials:
-    """Return the pair, or one with fewer tilts that dominates it, whose outcomes are listed within seconds.
+    """Return the pair or one with fewer tilts that dominates it, such that listing outcomes takes seconds.
 
     Raises:
         ValueError: there is none.
@@ -200,10 +200,10 @@ def _size(pair: TiltedBinomials) -> float:
 
 
 def _fewer_tilts(pair: TiltedBinomials, step: float) -> TiltedBinomials:
-    """Return a pair with tilts from a grid, over two of which each is split such that its mean is kept.
+    """Return a pair with tilts on a grid; each tilt is split over two points such that its mean is kept.
 
-    The densities 1 +- b t are linear in the tilt b, so that forgetting which of the two it was gives the pair
-    that came in.
+    The densities 1 +- b t are linear in the tilt b, so that merging the two points gives the original pair,
+    which is therefore dominated.
 
     Args:
         pair: the pair.
@@ -212,10 +212,10 @@ def _fewer_tilts(pair: TiltedBinomials, step: float) -> TiltedBinomials:
     codes, weights = np.zeros(0, dtype=np.int64), np.zeros(0)
     for start in range(0, pair.counts.size, _PIECE):
         some = slice(start, start + _PIECE)
-        moving = pair.tilts[some] > 0  # the others stay at the lowest place, of which the tilt is 0
+        moving = pair.tilts[some] > 0  # a tilt of 0 is the lowest point of the grid
         odds = np.log(np.where(moving, pair.tilts[some], 0.5) / np.where(moving, pair.gaps[some], 0.5))
         place = np.floor(odds / step)
-        # a difference of logistic functions is a sinh over two cosh, of which nothing cancels
+        # the difference of two logistic functions as a sinh over two cosh, without cancellation
         ratio = np.exp(_log_cosh(step * (place + 1) / 2) - _log_cosh(odds / 2))
         up = np.clip(np.sinh((odds - step * place) / 2) / math.sinh(step / 2) * ratio, 0.0, 1.0)
         up[~moving], place[~moving] = 0.0, -_PLACES
@@ -241,7 +241,8 @@ def _log_cosh(half: FloatArray) -> FloatArray:
 
 
 def _listed(pair: TiltedBinomials) -> Iterator[Outcomes]:
-    """Yield the outcomes of a pair, some parts at a time; ``infinite`` has what is left out or infinite."""
+    """Yield the outcomes of a pair, some parts at a time; ``infinite`` has the mass that is left out, and
+    that of infinite losses."""
     ends = np.cumsum(np.minimum(pair.counts + 1, 2 * pair.reach()))
     negligible = math.exp(-pair.nats) / ends[-1]
     start = 0
@@ -281,7 +282,7 @@ def _pair(
     """Return the pair and a bound on its finite losses."""
     if adversary == "strong":
         return _strong(n, categories, gamma, nats), math.log(n)
-    # where e^loss overflows, delta at a smaller eps serves
+    # capped where e^loss overflows: delta at a smaller eps is an upper bound
     return _weak(n, categories, gamma, nats), min(math.log1p((1 - gamma) * (categories / gamma)), 700.0)
 
 
@@ -299,7 +300,7 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
     log_random, log_truthful = math.log(gamma), math.log1p(-gamma)
     random = binomial_blocks(n - 1, log_random, log_truthful, relative_width=0.0, nats=nats)
     share, negligible = 2 / categories, math.exp(-nats)
-    own = 1 - gamma * (1 - share)  # that the client sends one of the two symbols
+    own = 1 - gamma * (1 - share)  # probability that the client sends one of the two symbols
     weights, counts, excess, lost, size = [], [], [], random.lost, 0
     # about half of all pairs of numbers of reports are not negligible
     spread = 2 * math.sqrt(2 * nats * random.low[-1] * share * (1 - share))
@@ -324,7 +325,7 @@ def _weak(n: int, categories: int, gamma: float, nats: float) -> TiltedBinomials
         lost += float(law[~kept].sum())
         weights.append(law[kept])
         counts.append((low + np.arange(law.size))[kept])
-        # of (N + excess) coins, N are seen by the tilt
+        # the tilt is N/(N + excess)
         excess.append(np.full(weights[-1].size, 2 * gamma * (others + 1) / ((1 - gamma) * categories)))
         size += weights[-1].size
         if size > _MOST_PARTS:
@@ -369,7 +370,7 @@ def _delta(pair: TiltedBinomials, eps: float, divergence: str) -> float:
 
 def _binomial_tails(least: FloatArray, coins: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the probabilities of ``least`` - 1 or more, and of ``least`` or more heads among fair coins."""
-    # few combinations differ, however many parts the pair has
+    # there are few distinct combinations, however many parts the pair has
     base = float(coins.max()) + 3
     code, inverse = np.unique(coins * base + least, return_inverse=True)
     coins, least = np.divmod(code, base)

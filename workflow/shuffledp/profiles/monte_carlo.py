@@ -2,7 +2,7 @@
 
 The integrand is [M(X')(x) - e^eps M(X)(x)]_+ over reports x in R^n; X holds zeros only, X' one 1. Points are
 drawn uniformly from the cube [-half_width, half_width]^n, as in the paper, or from one of the two laws
-(importance sampling), which leaves no dimension to the variance but that of the privacy loss.
+(importance sampling), so that only the privacy loss contributes to the variance.
 
 Points come in batches, each with a generator of its own that depends on the seed and the batch alone: the
 estimate depends neither on the number of workers nor on where a run was interrupted.
@@ -29,11 +29,11 @@ _NUMBERS = 2**20  # random numbers in a batch, which takes a hundred bytes for e
 
 
 class Sums(NamedTuple):
-    """What batches add up to.
+    """Sums over batches.
 
     Attributes:
-        batches: how many.
-        points: how many points they have.
+        batches: their number.
+        points: number of their points.
         values: sums of the values, one for each eps.
         squares: sums of their squares.
     """
@@ -61,7 +61,7 @@ class Sums(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """What is estimated, and how; as ``experiment`` checked it.
+    """An estimate to make, with its arguments checked by ``experiment``.
 
     Attributes:
         eps: where the profile is estimated.
@@ -110,8 +110,8 @@ def experiment(
         sigma: standard deviation of the noise, >= 0.1.
         points: number of points.
         sampling: "uniform": from the cube; "zeros": from M(X); "one": from M(X').
-        half_width: of the cube, where points are uniform, >= 0.1. What lies outside of it is left out, so
-            that the estimate is too small by the mass of M(X') outside at most.
+        half_width: of the cube, where points are uniform, >= 0.1. The integral outside of it is left out, so
+            that the estimate is too small, by at most the mass of M(X') outside.
         seed: of the random numbers, >= 0.
 
     Raises:
@@ -135,13 +135,13 @@ def batches(setting: Experiment, *, after: Sums | None = None, workers: int = 1)
     """Estimate in batches.
 
     Args:
-        setting: as ``experiment`` gives it.
-        after: sums of the batches that are there already, to go on from.
-        workers: threads that compute batches; whatever their number, the sums are the same.
+        setting: as returned by ``experiment``.
+        after: sums of the batches that are computed already, to go on from.
+        workers: number of threads that compute batches; the sums do not depend on it.
 
     Returns:
-        After each batch, the sums of all batches so far, in order. The estimates are unbiased but for
-        what lies outside the cube; they are no bounds.
+        After each batch, the sums of all batches so far, in order. The estimates are unbiased except for the
+        integral outside of the cube; they are no bounds.
 
     Raises:
         ValueError: ``workers`` is no whole number >= 1.

@@ -1,4 +1,4 @@
-"""What no accountant can beat: the profiles of concrete randomisers, data sets and neighbours.
+"""Lower bounds that no accountant can beat: profiles of concrete randomisers, data sets and neighbours.
 
 (a) Two-symbol randomised response; all others hold 0, and one client changes from 0 to 1 (the pair of
 girgis2021, Theorem 2). (b) Randomised response over three or more symbols; all others hold the third symbol,
@@ -27,8 +27,9 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
 
     Given that N of the k reports carry the first or the second symbol, their split has density
     1 - gamma + gamma rho_N (1 +- b_N t) relative to k clients that all hold the third symbol, for whom N is
-    Bin(k, 2p), p = 1/(e^eps0 + categories - 1). So it is a mixture of tilted binomials itself, subsampling
-    included. Values of N are merged by adding fair coins up to the largest of a block: post-processing.
+    Bin(k, 2p), p = 1/(e^eps0 + categories - 1). So the pair, with its subsampling, is a mixture of tilted
+    binomials. Values of N are merged by adding fair coins up to the largest N of a block, which is
+    post-processing.
 
     Args:
         n: number of clients.
@@ -37,7 +38,7 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
         categories: number of symbols, >= 3.
     """
     gamma, p = k / n, math.exp(-float(np.logaddexp(eps0, math.log(categories - 1))))
-    # 1 - 2p: how often a holder of the third symbol sends none of the two
+    # 1 - 2p: probability that a holder of the third symbol sends neither of the two
     others = -math.expm1(math.log(2 * p))
     log_others = numerics.log_one_minus_exp(-math.log(2 * p))
     blocks = binomial_blocks(k, math.log(2 * p), log_others, relative_width=_WIDTH)
@@ -57,7 +58,7 @@ def many_symbols_pair(*, n: int, k: int, eps0: float, categories: int) -> Tilted
 def randomized_response_lower(
     eps: ArrayLike, *, n: int, eps0: float, k: int | None = None, categories: int = 3
 ) -> float | FloatArray:
-    """Return the privacy profile of one randomised response: a lower bound on that of every valid analysis.
+    """Return the privacy profile of one shuffled randomised response, below that of every valid analysis.
 
     Args:
         eps: real numbers of any sign, any shape.
@@ -85,7 +86,7 @@ def randomized_response_lower(
     else:
         two = TwoSymbols(n, k, eps0)
         mass, loss = two.losses()
-        # so that next to the largest loss nothing is taken for a gap that is not there
+        # so that rounding of the losses adds nothing to the divergence next to the largest loss
         errors = two.loss_errors(loss)
         least, most = loss - errors, loss + errors
         forward = [mass @ (np.exp(least) * -np.expm1(np.minimum(one - least, 0.0))) for one in flat]

@@ -3,8 +3,8 @@
 n clients add Gaussian noise of standard deviation sigma to their numbers, and a shuffler mixes the reports.
 X holds zeros only, X' holds one 1. At reports x, dM(X')/dM(X) = S/n with S the sum of
 exp((2 x_i - 1)/(2 sigma^2)): under M(X) a sum of n independent log-normal terms of mean 1. So the
-n-dimensional hockey-stick integral, which the paper takes by Monte Carlo, is the price of a call or of a put
-on a sum of n scalars.
+n-dimensional hockey-stick integral, which the paper estimates by Monte Carlo, is the price of a call or of a
+put on a sum of n scalars (``shuffledp.distributions.lognormal_sums`` explains these words).
 
 All values here are those of this pair of data sets, or bounds on them. The same pair describes a Gaussian
 mechanism whose one record is allocated to one of n steps at random. Over all data sets and their neighbours
@@ -35,14 +35,15 @@ BOUNDS: tuple[Bound, ...] = ("upper", "lower")
 SMALLEST_SIGMA, LARGEST_SIGMA = 0.1, 1000.0
 MOST_CLIENTS = 10**9  # of rounds that are composed
 
-_SMALLEST_DELTA = 1e-100  # of one report, beyond which a profile is not followed
-_SMALLEST_TARGET = 1e-90  # delta for which an epsilon is searched
-_MOST_ROUNDING = 1e-12  # of an epsilon in closed form
+_SMALLEST_DELTA = 1e-100  # delta of one report below which a profile is not computed
+_SMALLEST_TARGET = 1e-90  # smallest delta for which an epsilon is searched
+_MOST_ROUNDING = 1e-12  # relative rounding error of an epsilon in closed form
 _SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed profile
-_LOST = 1e-20  # delta beyond which the outcomes of one round count as one, of infinite loss in an upper bound
-_CHORD = 1e-4  # relative error of a chord between neighbouring outcomes that is aimed at
-_LEAST_POINTS = 500  # of the grid
-_MOST_WORK = 7e7  # of the law of one round, some 20 seconds
+# Outcomes of one round at which delta is smaller count as one, of infinite loss in an upper bound.
+_LOST = 1e-20
+_CHORD = 1e-4  # relative error of a chord between neighbouring outcomes that the grid aims at
+_LEAST_POINTS = 500  # least number of points of the grid
+_MOST_WORK = 7e7  # largest work for the law of one round, some 20 seconds
 
 
 def shuffled_gaussian(
@@ -62,10 +63,10 @@ def shuffled_gaussian(
 
     Returns:
         delta at each eps, of the shape of ``eps``. Down to delta = 1e-12, upper and lower bounds differ by
-        less than 1e-3 relative for n up to 1e6, and by more beyond: the cost grows like sqrt(n), up to a
-        limit. They hold for every delta, but somewhere between 1e-20 and 1e-100 the lower one becomes 0, and
-        the upper one no longer falls. Values in one array share work, so that they may differ from single
-        ones within those bounds.
+        less than 1e-3 relative for n up to 1e6, and by more for larger n; the time grows like sqrt(n), up to
+        a limit. The bounds hold for every delta, but somewhere between 1e-20 and 1e-100 the lower one becomes
+        0, and the upper one no longer falls. Values in one array share work, so that they may differ from
+        values computed one by one, within those bounds.
 
     Raises:
         ValueError: an argument is out of range.
@@ -85,7 +86,7 @@ def shuffled_gaussian_epsilon(
 ) -> float:
     """Return epsilon of one shuffle of Gaussian reports, for the two data sets of koskela2022.
 
-    For n >= 2 and over all data sets it bounds the cost from below only, see ``shuffled_gaussian``.
+    For n >= 2 it is only a lower bound over all data sets; see ``shuffled_gaussian``.
 
     Args:
         delta: target, in (0, 1).
@@ -96,9 +97,9 @@ def shuffled_gaussian_epsilon(
 
     Returns:
         The smallest eps >= 0 at which the profile of that bound is at most delta, moved to the side of
-        ``bound`` by 1e-9 of itself or more: the profile was seen to be at most delta there ("upper"), or to
-        be larger ("lower", unless 0). For delta below 1e-90 it is what a single report costs at most
-        ("upper"), or 0.
+        ``bound`` by at least 1e-9 relative. The profile was computed there and is at most delta ("upper"), or
+        larger ("lower", unless eps is 0). For delta below 1e-90 it is an upper bound on epsilon of a single
+        report ("upper"), or 0 ("lower").
 
     Raises:
         ValueError: an argument is out of range.
@@ -113,20 +114,20 @@ def shuffled_gaussian_outcomes(
 ) -> Outcomes:
     """Return the outcomes of one shuffle of Gaussian reports, to be composed.
 
-    The pair that is returned dominates that of the two data sets of koskela2022 ("upper"), or is dominated by
-    it ("lower"); so does, or is, its composition. See ``shuffled_gaussian`` for what that says of others.
+    The returned pair dominates that of the two data sets of koskela2022 ("upper"), or is dominated by it
+    ("lower"), and the same holds for their compositions. See ``shuffled_gaussian`` for other data sets.
 
     Args:
         n: number of clients.
         sigma: standard deviation of the noise, from 0.1 to 1000.
-        direction: "forward" or "reverse"; both have to be composed for a statement about both.
+        direction: "forward" or "reverse"; a statement about both needs the composition of each.
         bound: "upper" or "lower".
 
     Returns:
         Masses under the first law of the direction, and losses. The law of S/n is given through the
-        expectations of (S/n - k)_+ at some thousand points k, between which they are raised to their chords
-        or lowered to the extensions of the neighbouring chords; what is rounded differs by some 3e-4 of
-        these expectations. Losses at which delta is below 1e-20 are in ``infinite``, for an upper bound.
+        expectations of (S/n - k)_+ at some thousand points k. Between these, the expectations are raised to
+        their chords or lowered to the extensions of the neighbouring chords, which changes them by some 3e-4
+        relative. For an upper bound, ``infinite`` has the mass of losses at which delta is below 1e-20.
 
     Raises:
         ValueError: an argument is out of range, or n and sigma ask for more than some 20 seconds of work.
@@ -218,7 +219,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
 
 @functools.lru_cache(maxsize=8)
 def _guessed(n: int, sigma: float, delta: float, direction: str) -> float:
-    """Return about the epsilon of either bound, which are close: where to look for them."""
+    """Return an estimate of epsilon, from which the search for either bound starts."""
     total, most = LogNormalSum(n, sigma), _most(sigma, delta)
 
     def excess(log_eps: float) -> float:
@@ -233,7 +234,7 @@ def _guessed(n: int, sigma: float, delta: float, direction: str) -> float:
 
 
 def _most(sigma: float, delta: float) -> float:
-    """Return an epsilon for that delta: a single report is no more private, and its loss is normal."""
+    """Return an upper bound on epsilon at delta: that of a single report, whose loss is normal."""
     return 0.5 / sigma**2 + math.sqrt(-2 * math.log(delta)) / sigma
 
 
@@ -249,8 +250,8 @@ def _grid(n: int, sigma: float) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float]]:
-    """Yield (loss, upper, lower) from where delta is lost down to loss 0, loss without its sign and prices
-    relative to n."""
+    """Yield (loss, upper, lower) from the loss at which delta is negligible down to loss 0. The loss is
+    without its sign, and the bounds are prices divided by n."""
     sign, n = (1 if side == "call" else -1), total.n
 
     def bounds(loss: float) -> tuple[float, float]:
@@ -263,7 +264,7 @@ def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float
         return total.price(side, strike, "upper") / n, total.price(side, strike, "lower") / n
 
     def is_lost(loss: float, price: float) -> bool:
-        # delta at this loss, in the direction in which it is large
+        # delta at this loss, in the direction in which delta is larger
         return price * math.exp(0.0 if side == "call" else loss) <= _LOST
 
     near, loss = 0.0, _most(total.sigma, _LOST)
@@ -282,7 +283,7 @@ def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float
         former, step, (value, lower) = value, loss - end, bounds(end)
         new_slope = (former - value) / (math.exp(sign * loss) * math.expm1(-sign * step))
         if slope is not None:
-            # a chord is too high by an eighth of the change of slope along it, times its length
+            # a chord is too high by its length times an eighth of the change of slope along it
             sag = abs(slope - new_slope) * math.exp(sign * end) * step / 8
             step *= min(max(math.sqrt(_CHORD * value / max(sag, 1e-300)), 0.7), 1.4)
         loss, slope = end, new_slope
@@ -296,7 +297,7 @@ class _Ratios(NamedTuple):
         loss: log(S/n), finite.
         mass: probabilities.
         mass_at_zero: probability that S is 0.
-        mean_at_infinity: what is missing in the mean.
+        mean_at_infinity: part of the mean that lies at infinity.
     """
 
     loss: FloatArray
@@ -310,7 +311,7 @@ def _changes(loss: FloatArray, gaps: FloatArray, values: FloatArray) -> tuple[np
     function below the chords through some values, as indices and masses."""
     slopes = np.diff(values) / gaps
     changes = np.diff(slopes, prepend=0.0, append=0.0)
-    changes[loss == 0] += 1.0  # where a put becomes a call
+    changes[loss == 0] += 1.0  # the values change from puts to calls here
 
     def share(before: np.ndarray, left_out: np.ndarray, after: np.ndarray) -> FloatArray:
         near, far = loss[before] - loss[left_out], loss[before] - loss[after]
@@ -320,7 +321,7 @@ def _changes(loss: FloatArray, gaps: FloatArray, values: FloatArray) -> tuple[np
 
 
 def _raised(loss: FloatArray, above: FloatArray) -> _Ratios:
-    """Return the law on 0, the grid and infinity whose expectations lie on chords of upper bounds."""
+    """Return the law on 0, the grid and infinity whose expectations lie on the chords of upper bounds."""
     gaps = np.exp(loss[:-1]) * np.expm1(np.diff(loss))
     points = np.insert(loss, 0, -np.inf)
     kept, mass = _changes(points, np.insert(gaps, 0, math.exp(loss[0])), np.insert(above, 0, 0.0))
@@ -330,8 +331,8 @@ def _raised(loss: FloatArray, above: FloatArray) -> _Ratios:
 
 
 def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> _Ratios:
-    """Return a law whose expectations lie below lower bounds at the grid's points, and between them below
-    the extended chords next to them.
+    """Return a law whose expectations lie below the lower bounds at the grid's points, and between the points
+    below the extensions of the neighbouring chords.
 
     Such a chord goes through a lower bound at its nearer end and an upper bound at its farther one.
     """
@@ -349,7 +350,7 @@ def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> _Ratios:
     fall = (seen(above, cell + 2) - right) / gaps[cell + 1]
     met = (right - fall * gap < left) & (left + rise * gap < right)
     ahead = (left - (right - fall * gap))[met] / (fall - rise)[met]
-    # ends: the same lines, down to 0
+    # at both ends, the same lines continued down to 0
     first, last = below[1] * gaps[1] / (above[2] - below[1]), below[-2] * gaps[-3] / (above[-3] - below[-2])
     points = np.concatenate(
         [

@@ -29,8 +29,8 @@ def subsampled(profile: Profile, *, gamma: float, bound: Bound = "upper") -> Pro
 
     Returns:
         The profile gamma h(log(1 + (e^eps - 1)/gamma)) for eps >= 0 and, with w = 1 - (1 - gamma) e^eps,
-        w h(eps + log(gamma/w)) below: an upper bound in both directions of neighbours if ``profile`` is
-        one, and a lower bound on that bound if it is a lower one.
+        w h(eps + log(gamma/w)) for eps < 0. It is an upper bound for both directions of neighbours if
+        ``profile`` is one, and a lower bound on that upper bound if ``profile`` is a lower one.
 
     Raises:
         ValueError: gamma is out of range, or an unknown bound.
@@ -44,11 +44,12 @@ def subsampled(profile: Profile, *, gamma: float, bound: Bound = "upper") -> Pro
         targets = checks.reals("eps", eps)
         size, below = np.abs(targets), np.minimum(targets, 0.0)
         outer = np.where(targets >= 0, gamma, -np.expm1(below) + gamma * np.exp(below))
-        # log(1 + (e^|eps| - 1)/gamma), where e^|eps| overflows without the constant; below 0 its negative
+        # log(1 + (e^|eps| - 1)/gamma), negative for eps < 0; for large |eps| without the 1, since e^|eps|
+        # overflows
         inner = np.where(
             size > 30, size - math.log(gamma), np.log1p(np.expm1(np.minimum(size, 30.0)) / gamma)
         )
-        # a profile falls in eps, and what it is multiplied by is rounded itself
+        # a profile falls in eps; the factor has a rounding error as well
         inner = np.copysign(inner, targets) - side * _ROUNDING * inner
         value = outer * np.asarray(profile(inner)) * (1 + side * _ROUNDING)
         return checks.like_input(np.clip(value, 0.0, 1.0))

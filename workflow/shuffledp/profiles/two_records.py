@@ -1,19 +1,20 @@
-"""One shuffle of reports of two symbols of clients who hold one of two records: the worst of all data sets.
+"""One shuffle of two-symbol randomised response, where clients hold one of two records: the worst data set.
 
 Randomised response of two symbols sends the client's own with probability q = e/(e + 1), e = exp(eps0), and
-the other one with p = 1/(e + 1). What is published is how many reports are of the second symbol. Of the n - 1
-clients besides the one who differs let h hold the first record. The number among their reports has the law of
-Bin(h, p) + Bin(n - 1 - h, q), L say, and with the report of the client who differs
+the other one with p = 1/(e + 1). The number of reports of the second symbol is published. Let h of the n - 1
+clients besides the one who differs hold the first record. The number of second symbols among their reports
+has the law L of Bin(h, p) + Bin(n - 1 - h, q). Together with the report of the client who differs it has the
+law P if that client holds the first record, and Q if it holds the second:
 
     P(m) = q L(m) + p L(m - 1),    Q(m) = p L(m) + q L(m - 1)
 
-if he holds the first record, and if the second. These are all data sets and neighbours there are: exchanging
-the symbols exchanges P and Q, and h and n - 1 - h. So the largest epsilon over h <= (n - 1)/2, in both
-directions, is that of the protocol. Clients who send the report of a record drawn at random, as for vectors
-inside an interval, are mixtures of these data sets; the divergence is jointly convex.
+There are no other data sets and neighbours: exchanging the symbols exchanges P and Q, and h and n - 1 - h. So
+the largest epsilon over h <= (n - 1)/2, in both directions, is that of the protocol. If clients send the
+report of a record drawn at random, as for numbers inside an interval, the protocol is a mixture of these, and
+the divergence is jointly convex.
 
-This holds for one round. In several rounds, chosen one after the other, the data set that is worst may be
-another one in each.
+This holds for one round. Over several rounds that are chosen one after the other, each may have another worst
+data set.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes
 from shuffledp.profiles.inversion import outcomes_epsilon
 
-_KEPT = 1e-270  # a probability from which on its product with another is a normal number
+_KEPT = 1e-270  # smallest probability that is kept, so that products stay normal numbers
 SMALLEST_DELTA = 1e-250
 
 
@@ -35,12 +36,12 @@ def worst_epsilon(*, n: int, eps0: float, delta: float) -> float:
     """Return epsilon of one shuffle of two-symbol randomised response, the largest over all data sets.
 
     Args:
-        n: number of clients, all of whom report. Time grows like n^3; a thousand take some seconds.
+        n: number of clients, all of whom report. The time grows like n^3; a thousand clients take seconds.
         eps0: local privacy parameter, > 0 and at most 300.
         delta: target, in [1e-250, 1).
 
     Returns:
-        An upper bound, above the exact value by some 1e-11 of itself.
+        An upper bound, which exceeds the exact value by some 1e-11 relative.
 
     Raises:
         ValueError: an argument is out of range.
@@ -64,7 +65,7 @@ def _pairs(n: int, eps0: float, held: int) -> list[Outcomes]:
     here, before = np.append(law, 0.0), np.append(0.0, law)
     first, second = q * here + p * before, p * here + q * before
     kept = (first > _KEPT) & (second > _KEPT)
-    # of binomial probabilities, of sums of n products at most, and of exponents
+    # relative rounding errors of binomial probabilities, of sums of at most n products, and of exponents
     relative = numerics.EPSILON * (8 * (n + 8) + 16 * abs(math.log(_KEPT)))
     lost = 2 * (n + 1) * _KEPT
     loss = np.log1p((first - second)[kept] / second[kept])

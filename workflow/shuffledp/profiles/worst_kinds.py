@@ -1,4 +1,4 @@
-"""How likely the four kinds of reports of a blanket are in the worst case, by what is known of a randomiser.
+"""Worst-case probabilities of the four kinds of reports of a blanket, from what is known of a randomiser.
 
 Let R be eps0-LDP, e = exp(eps0), with a blanket mu of mass b, as ``four_kinds`` has it. Of the pair of ratios
 (R_x0/mu, R_x1/mu), the values (e, 1) and (1, e) have probability t each, (1, 1) has probability c, and (e, e)
@@ -18,19 +18,19 @@ from dataclasses import dataclass, replace
 
 from shuffledp import checks, rounding
 
-_WRITTEN = 5e-6  # by which a number of six digits may exceed, relative, what it stands for
+_WRITTEN = 5e-6  # relative rounding error of a number that is written with six digits
 _SAME = 1e-12  # relative distance within which total variation and 1 - b count as equal
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """Probabilities of what a report of another client is, in the worst case.
+    """Probabilities of the kinds of another client's report, in the worst case.
 
     Attributes:
-        tilted: t, of (e, 1) and as much of (1, e).
-        plain: c, of (1, 1).
-        heavy: d, of (e, e).
-        revealed: of none of these.
+        tilted: t, the probability of (e, 1), and likewise of (1, e).
+        plain: c, the probability of (1, 1).
+        heavy: d, the probability of (e, e).
+        revealed: probability that the report is revealed.
     """
 
     tilted: float
@@ -54,7 +54,8 @@ def kinds(*, eps0: float, share: float | None = None, tv: float | None = None) -
             (e^eps0 - 1)/(e^eps0 + 1), and at most 1 - b where f is given.
 
     Returns:
-        Of f = 1/2 where neither is given: the clones of feldman2022. At tv = 1 - b, f decides.
+        The worst kinds. If neither number is given they are those of f = 1/2, the clones of feldman2022. If
+        tv is 1 - b or more (by rounding), f alone decides.
 
     Raises:
         ValueError: a number is out of its range, or impossible at this eps0.
@@ -96,8 +97,8 @@ def checked_share(share: object) -> float:
 def checked_tv(tv: object, eps0: float, share: object = None) -> float:
     """Return the total variation, a number within what eps0 and the share allow.
 
-    That is at most (e^eps0 - 1)/(e^eps0 + 1), and with a blanket of mass b = 1/(1 + (e^eps0 - 1) share) at
-    most 1 - b, which many randomisers attain: what is written with six digits may exceed it by its rounding.
+    The limit is (e^eps0 - 1)/(e^eps0 + 1), and with a blanket of mass b = 1/(1 + (e^eps0 - 1) share) it is
+    1 - b. Many randomisers attain it, so a number that is written with six digits may exceed it by rounding.
 
     Args:
         tv: the number given, > 0.
