@@ -1,4 +1,4 @@
-"""Numbers alone, without probability laws and without privacy: log space, sums and roots."""
+"""Numerics that know neither probability laws nor privacy: log space, sums and roots."""
 
 from shuffledp.numerics.concave_sums import (
     LEAST_GROUP,

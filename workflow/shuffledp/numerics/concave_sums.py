@@ -14,10 +14,10 @@ from shuffledp.numerics.log_space import EPSILON, log_binomial, log_expm1, log_s
 # Maps an array of whole numbers to the logarithms of a sequence's terms.
 LogTerms = Callable[[FloatArray], FloatArray]
 NEGLIGIBLE = 60.0  # nats below the largest term at which a sum is cut off (1e-26 of that term)
-_PIECE = 2**17  # terms that are looked at together
-_SMOOTH = 3e-3  # change of a logarithm within a group of terms that are summed by their middle
-LEAST_GROUP = 9  # terms in a group, for which there are three evaluations
-_FULL_SUM = 2048  # up to so many terms, summing all costs less than looking for the window
+_PIECE = 2**17  # terms that are computed together
+_SMOOTH = 3e-3  # largest change of a logarithm within a group of terms that are summed by their middle
+LEAST_GROUP = 9  # least number of terms for which a group, which takes three evaluations, pays off
+_FULL_SUM = 2048  # number of terms up to which summing all takes less time than finding the window
 
 
 def _beyond(term: LogTerms, peak: int, end: int, log_floor: float) -> int:
@@ -36,7 +36,7 @@ def _beyond(term: LogTerms, peak: int, end: int, log_floor: float) -> int:
 
 
 def _concave_peak(term: LogTerms, first: int, last: int) -> tuple[int, float]:
-    """Return where a concave sequence is largest, and its value there."""
+    """Return the index at which a concave sequence is largest, and its value there."""
     low, high = first, last
     while high - low > 64:
         grid = np.unique(np.linspace(low, high, 65).astype(np.int64))
@@ -48,7 +48,8 @@ def _concave_peak(term: LogTerms, first: int, last: int) -> tuple[int, float]:
 
 
 def _log_tail(edge: float, inner: float, count: int) -> float:
-    """Bound log of the sum of ``count`` terms that follow ``edge`` in a log-concave sequence.
+    """Return an upper bound on log of the sum of the ``count`` terms after ``edge`` in a log-concave
+    sequence.
 
     ``inner`` is the term before ``edge``. A geometric series bounds the sum once the terms fall.
     """
@@ -59,30 +60,31 @@ def _log_tail(edge: float, inner: float, count: int) -> float:
 
 
 def concave_cut(term: LogTerms, first: int, last: int, log_floor: float) -> int:
-    """Return where a log-concave sequence may be cut off above.
+    """Return an index after which a log-concave sequence may be cut off.
 
     Args:
         term: maps an array of whole numbers in ``first``..``last`` to the logarithms of the terms, which
             must be concave in the index.
         first: the smallest index.
         last: the largest index, >= ``first``.
-        log_floor: logarithm of a size beside which the cut-off terms shall be negligible.
+        log_floor: logarithm of a size compared with which the cut-off terms have to be negligible.
 
     Returns:
-        An index past the largest term; the terms after it are 60 nats and more below ``log_floor``.
+        An index past that of the largest term; the terms after it are at least 60 nats below ``log_floor``.
     """
     peak, _ = _concave_peak(term, first, last)
     return _beyond(term, peak, last, log_floor - NEGLIGIBLE)
 
 
 def concave_window(term: LogTerms, first: int, last: int, *, nats: float = NEGLIGIBLE) -> tuple[int, int]:
-    """Return a range outside which a log-concave sequence is negligible beside its largest term.
+    """Return the first and last index of a range outside of which a log-concave sequence is negligible
+    compared with its largest term.
 
     Args:
         term: as for ``concave_cut``.
         first: the smallest index.
         last: the largest index, >= ``first``.
-        nats: how far below the largest term is negligible.
+        nats: how far below the largest term a term is negligible.
     """
     if last - first < _FULL_SUM:
         return first, last
@@ -95,8 +97,8 @@ def group_size(largest_slope: float) -> int:
     """Return how many neighbouring terms of a smooth sequence may be summed by their middle.
 
     Args:
-        largest_slope: the largest change of the logarithms from one term to the next; the change of that
-            change must be smaller than its square.
+        largest_slope: the largest change of the logarithms from one term to the next. Its square must exceed
+            their second differences.
 
     Returns:
         A number so small that ``group_sums`` errs by less than 1e-12 of a sum.
@@ -112,11 +114,11 @@ def group_sums(
     Args:
         log_term: maps places, half ones included, to logarithms of the terms.
         middle: the middle place of each group.
-        counts: the number of its terms, as ``group_size`` allows at most; of the shape of ``middle``.
+        counts: the number of terms of each group, at most ``group_size``; of the shape of ``middle``.
 
     Returns:
-        Logarithms of the middle terms, by how much the sums exceed ``counts`` of them (relative), and how far
-        the mean place lies above the middle.
+        Logarithms of the middle terms; by how much each sum exceeds ``counts`` times the middle term,
+        relatively; and how far the mean place lies above the middle.
     """
     wide = float(counts.max())
     logs, ahead, behind = log_term(middle), log_term(middle + wide), log_term(middle - wide)
@@ -132,14 +134,15 @@ def cell_sums(
     *,
     group: int = 1,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the logarithms of a sequence's sums over cells, and the means of the index less ``first``.
+    """Return the logarithms of a sequence's sums over cells, and the means of index minus ``first``.
 
     Args:
-        log_term: maps whole numbers, of one row a cell, and a slice of the cells to logarithms of the terms.
+        log_term: maps an array of whole numbers, with one row for each cell, and the slice of these cells to
+            logarithms of the terms.
         first: the smallest index of each cell, one-dimensional.
-        last: the largest index of each cell, of that shape.
-        group: so many neighbouring terms may be summed by their middle (``group_size``), for which
-            ``log_term`` must take half numbers.
+        last: the largest index of each cell, of the same shape.
+        group: number of neighbouring terms that may be summed by their middle (``group_size``); if it is
+            above 1, ``log_term`` must take half numbers.
     """
     log_sums, means = np.empty(first.shape), np.zeros(first.shape)
     group = group if group >= LEAST_GROUP else 1
@@ -176,20 +179,20 @@ def log_sum_concave(
 ) -> float:
     """Return an upper bound on log of the sum of exp(term(j)) over j = first..last.
 
-    Only a window around the largest is summed, so the cost grows with the square root of the range at most;
-    what lies outside is bounded by geometric series from the edges and added, which keeps the result an upper
-    bound (by less than 1e-20 relative).
+    Only a window around the largest term is summed, so the time grows at most with the square root of the
+    range. The sum outside of it is bounded by geometric series from the edges and added, which keeps the
+    result an upper bound (by less than 1e-20 relative).
 
     Args:
-        term: logarithms of the terms, concave in j; or of a weighted sum of concave sequences that differ by
-            factors exp(slope * j) only.
+        term: maps indices to logarithms of the terms, which are concave in j; or of a weighted sum of
+            log-concave sequences that differ only by factors exp(slope * j).
         first: the smallest index.
         last: the largest index, >= ``first``.
-        ends: of a weighted sum, the sequences of the smallest and of the largest slope. The windows of the
+        ends: for a weighted sum, the sequences of the smallest and of the largest slope. The windows of the
             others lie between theirs.
 
     Returns:
-        The bound. It holds for concave sequences alone, which is not checked.
+        The bound. It holds only for such sequences, which is not checked.
     """
     if ends is None:
         low, high = concave_window(term, first, last)
@@ -199,7 +202,7 @@ def log_sum_concave(
     inner = values[1:-1] if values.size > 2 else values
     rise, fall = float(inner[0] - values[0]), float(inner[-1] - values[-1])
     if ends is not None:
-        # every sequence falls off from the edges as fast as these
+        # every sequence falls off from the edges at least as fast as these
         start, end = (
             np.array([edge, near], dtype=np.float64) for edge, near in ((low, low + 1), (high, high - 1))
         )
@@ -225,11 +228,11 @@ def log_binomial_transform(
         log_coefficient: maps an array of j to logarithms; C(order, j) times the coefficient must be
             log-concave in j, or a weighted sum as for ``log_sum_concave``.
         first: the smallest j.
-        ends: of a weighted sum, the coefficients of the smallest and of the largest slope.
+        ends: for a weighted sum, the coefficients of the smallest and of the largest slope.
 
     Returns:
-        One value an order, above the exact one by no more than the rounding that it allows for (some
-        1e-13 for orders in the hundreds, 2e-9 at 1e6).
+        One value for each order. It exceeds the exact one by at most the allowance for rounding (some 1e-13
+        for orders in the hundreds, 2e-9 at 1e6).
     """
     result = np.full(orders.shape, -math.inf)
     small = (orders >= first) & (orders <= _FULL_SUM)

@@ -16,10 +16,10 @@ EPSILON = float(np.finfo(np.float64).eps)
 # Outward rounding of a bound whose logarithm was summed from terms of moderate size. Against values at
 # 50 digits the relative error stays under 2e-13 (tests/reference); this is some thirty times that.
 OUTWARD = 2.0**-37
-# Probabilities below leave too little room for products and reciprocals: an upper bound takes them as 0, a
-# lower bound as this.
+# A smaller delta leaves too little room for products and reciprocals: an upper bound uses 0 in its place, a
+# lower bound uses this.
 SMALLEST_DELTA = 1e-300
-_SMALLEST_LOG = -667.0  # of a probability whose reciprocal is multiplied by numbers of trials
+_SMALLEST_LOG = -667.0  # log of the smallest probability whose reciprocal may be multiplied by trials
 
 
 def log_expm1(x: float) -> float:
@@ -154,7 +154,9 @@ def log_power_excess(order: float, log_u: FloatArray, sign: FloatArray | float =
 
 
 def log_sum_exp(values: FloatArray) -> float:
-    """Return log of the sum of exp(values) over a one-dimensional array (scipy's form costs ten times as
-    much on the short arrays that the bounds sum by the thousand)."""
+    """Return log of the sum of exp(values) over a one-dimensional array.
+
+    scipy's function takes ten times as long on the short arrays that the bounds sum by the thousand.
+    """
     top = float(values.max())
     return top if math.isinf(top) else top + math.log(float(np.exp(values - top).sum()))

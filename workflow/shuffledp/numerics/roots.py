@@ -1,4 +1,4 @@
-"""Where monotone functions cross, many at once: ends of brackets, on the side that is asked for."""
+"""Where monotone functions cross 0, for many functions at once; the result errs to a known side."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from shuffledp.checks import BoolArray, FloatArray
 
-_CROSSING_WIDTH = 2.0**-40  # of a bracket over its upper end
-_CROSSING_STEPS = 150  # enough for bisections alone
-_APART = 8.0  # ends of a bracket with a ratio beyond are of different sizes
+_CROSSING_WIDTH = 2.0**-40  # final width of a bracket, relative to its upper end
+_CROSSING_STEPS = 150  # enough even if every step is a bisection
+_APART = 8.0  # ratio of the ends of a bracket above which their logarithms are bisected
 
 
 def last_true(holds: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return, element by element, the end of the stretch from ``low`` on which a condition holds.
+    """Return, element by element, the upper end of the interval from ``low`` on which a condition holds.
 
     Args:
-        holds: maps an array of points to booleans; true up to some point and false from there on.
-        low: where the search starts, any shape.
-        high: points at which the condition is false, or may be taken to be; >= ``low``.
+        holds: maps an array of points to booleans, which are true up to some point and false from there on.
+        low: points at which the search starts, any shape.
+        high: points, >= ``low``, at which the condition is false or counts as false.
 
     Returns:
-        ``low`` where the condition fails already there, else the upper end of a bracket that bisection has
-        narrowed to neighbouring floats (or to 2^-60 of its width): a point where the condition was seen to
-        fail, or ``high`` itself.
+        ``low`` where the condition is false already there. Elsewhere the upper end of a bracket that
+        bisection has narrowed to neighbouring floats (or to 2^-60 of its width): a point at which the
+        condition was evaluated and is false, or ``high`` itself.
     """
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     high = np.where(holds(low), high, low)
@@ -36,20 +36,20 @@ def last_true(holds: Callable[[FloatArray], BoolArray], low: FloatArray, high: F
 
 
 def crossing(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
-    """Return, element by element, where a falling function crosses 0, from above.
+    """Return, element by element, an upper bound on the point at which a falling function crosses 0.
 
-    The method of Chandrupatla (1997): inverse quadratic interpolation where the last three points bear it,
-    bisection elsewhere, of logarithms while the ends of a bracket are of different sizes.
+    The method is that of Chandrupatla (1997): inverse quadratic interpolation where the last three points
+    allow it, and bisection elsewhere, of logarithms while the ends of a bracket are far apart.
 
     Args:
-        height: maps an array of points to heights, which may be -inf; they are above 0 up to some point, and
-            not above 0 from there on.
-        low: where the search starts, any shape.
-        high: points at which the height is not above 0, or may be taken not to be; >= ``low``.
+        height: maps an array of points to heights, which may be -inf. They are above 0 up to some point, and
+            at most 0 from there on.
+        low: points at which the search starts, any shape.
+        high: points, >= ``low``, at which the height is at most 0 or counts as such.
 
     Returns:
-        ``low`` where the height is not above 0 already there, else the upper end of a bracket narrowed to
-        2^-40 of itself: a point where the height was seen not to be above 0, or ``high`` itself.
+        ``low`` where the height is at most 0 already there. Elsewhere the upper end of a bracket whose width
+        is 2^-40 of it: a point at which the height was evaluated and is at most 0, or ``high`` itself.
     """
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     above, below = height(low), height(high)
@@ -80,7 +80,7 @@ def crossing(height: Callable[[FloatArray], FloatArray], low: FloatArray, high: 
             high > _APART * low, np.sqrt(np.maximum(low, high / _APART**2) * high), low + width / 2
         )
         guess = np.where(smooth & np.isfinite(guess), guess, halved)
-        # never at an end, which would teach nothing
+        # never at an end, where the height is known
         least = np.minimum(_CROSSING_WIDTH / 4 * high, width / 2)
         guess = np.where(open_, np.clip(guess, low + least, high - least), high)
         found = height(guess)

@@ -1,4 +1,4 @@
-"""Rounds of several kinds on one lattice, so that their losses can be added up with one error budget."""
+"""Rounds of several pairs on lattices of one common step, so that their losses can be composed."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from shuffledp.pld.outcomes import (
 )
 
 _COARSER = 8  # how often the step may be quadrupled where the sum spreads over too many lattice points
-# Where the sum of all losses has fewer lattice points, the steps are made finer, down to this part of them.
+# If the sum of all losses has fewer than _FEW_POINTS lattice points, the steps are divided by up to _FINEST.
 _FEW_POINTS, _FINEST = 2**14, 2**9
 _BELOW = 1e-12
-_COARSE = 4.0  # times its own, from which on a step that is fine enough for the sum is taken
+# A step that is fine enough for the sum is used if it is more than this multiple of the pair's own step.
+_COARSE = 4.0
 
 
 def compositions(
     pairs: Sequence[tuple[Outcomes, int]], *, mu: float, nats: float, bound: Literal["upper", "lower"]
 ) -> Iterator[tuple[Composition, bool]]:
-    """Yield the composition of rounds of several pairs and Gaussian noise, first on the finest lattice.
+    """Yield compositions of rounds of several pairs and Gaussian noise, the first on the finest lattice.
 
-    The step of each pair is a multiple of the smallest of all. With each comes whether all steps are as fine
-    as their pairs alone would have them; where they are not, basic composition may say more.
+    The step of each pair is a multiple of the smallest step. With each composition comes whether all steps
+    are as fine as for each pair alone; if not, basic composition may give a smaller epsilon.
 
     Args:
         pairs: outcomes of one round, and the number of such rounds.
         mu: of all Gaussian noise together, as for ``gaussian_lattice``; 0 for none.
-        nats: of the noise, what is rarer than e^-nats is left out.
+        nats: losses of the noise that are rarer than e^-nats are left out.
         bound: "upper": each pair is rounded to one that dominates it; "lower": to one that it dominates.
     """
     own, fine = _steps(pairs, mu)
@@ -64,8 +65,8 @@ def compositions(
 
 
 def _steps(pairs: Sequence[tuple[Outcomes, int]], mu: float) -> tuple[list[float], bool]:
-    """Return a step for each pair, and for the noise: its own, or one that is fine enough for the sum; and
-    whether all are their own.
+    """Return a step for each pair and for the noise, and whether each is the pair's own step. The other
+    choice is a coarser step that is fine enough for the sum.
 
     Rounding adds up to a sixth of the step's square to the variance of a loss that is not 0.
     """
@@ -83,5 +84,5 @@ def _steps(pairs: Sequence[tuple[Outcomes, int]], mu: float) -> tuple[list[float
 
 
 def _on_step(lattice: Lattice, step: float) -> Lattice:
-    """Return a lattice in terms of a step that its own is a multiple of."""
+    """Return the lattice with indices in units of ``step``, of which its own step is a multiple."""
     return Lattice(step, lattice.index * round(lattice.step / step), lattice.mass, lattice.infinite)

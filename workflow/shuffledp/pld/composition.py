@@ -2,14 +2,14 @@
 
 Let S be the sum of the losses of all rounds under P. delta(eps) = E[(1 - e^{eps - S})_+] is a sum over the
 lattice points above eps. Under the law tilted by e^{theta S}, with theta chosen so that eps lies in its
-middle, nothing that matters is small, so double precision serves deltas of 1e-300 as well as of 1e-3. The
+middle, no relevant term is small, so double precision serves deltas of 1e-300 as well as of 1e-3. The
 tilted law is recovered from its characteristic function at the frequencies of a window around eps, and the
 sum over lattice points has a closed form at each frequency. Frequencies at which the characteristic function,
-raised to the number of rounds, is negligible are left out, with a bound; so the cost does not grow with the
+raised to the number of rounds, is negligible are left out, with a bound; so the time does not grow with the
 number of rounds.
 
-Every step errs by an amount that is bounded and reported: what lies outside the window folds back into it
-(upwards only), frequencies are left out, and sums are rounded.
+Every step has an error that is bounded and reported: mass outside the window folds back into it (which errs
+upwards only), frequencies are left out, and sums are rounded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from shuffledp.numerics import EPSILON
 from shuffledp.pld.contour import Contour, ErrorBudget, LatticeTooFineError, Tilted, cumulants
 from shuffledp.pld.outcomes import Lattice
 
-_ACCURATE = 1e-6  # error budget over value up to which a contour is used for another eps than its own
-_MOST_SEARCHED = 2**22  # frequencies of all contours of one search, where it is not done after two of them
+_ACCURATE = 1e-6  # largest error budget, relative to delta, with which a contour serves another eps
+_MOST_SEARCHED = 2**22  # largest number of frequencies of all contours of a search that needs more than two
 _TILTS = (1e-4, 1e6)  # range of tilts, in inverse standard deviations
 _NO_ERROR = ErrorBudget(0.0, 0.0, 0.0)
 
 
 def _on_one_step(phases: list[tuple[Lattice, int]]) -> list[tuple[Lattice, int]]:
-    """Express all lattices in the smallest of their steps.
+    """Return all lattices in units of the smallest of their steps.
 
     Raises:
         ValueError: a step is no multiple of the smallest.
@@ -53,7 +53,7 @@ def _on_one_step(phases: list[tuple[Lattice, int]]) -> list[tuple[Lattice, int]]
 
 
 class Composition:
-    """The sum of the privacy losses of all rounds, and what it says of epsilon and delta.
+    """The sum of the privacy losses of all rounds, and its epsilon and delta.
 
     Args:
         phases: lattices of one common step, each with its number of rounds.
@@ -68,7 +68,7 @@ class Composition:
         largest = sum(float(lattice.loss.max(initial=-math.inf)) * rounds for lattice, rounds in self.phases)
         self.largest = largest * (1 + 4 * EPSILON) if largest > 0 else largest
         with np.errstate(divide="ignore"):
-            # bounds on several rare events may add up to more than 1
+            # ``infinite`` is a bound, which may exceed 1
             log_kept = sum(
                 float(np.log1p(-min(lattice.infinite, 1.0))) * rounds for lattice, rounds in self.phases
             )
@@ -82,7 +82,7 @@ class Composition:
         return min(max(value - budget.total, 0.0), 1.0)
 
     def _spread(self) -> float:
-        """Return the standard deviation of S under P, or a fraction of the step if it is smaller."""
+        """Return the standard deviation of S under P, but at least a fraction of the step."""
         _, _, variance = cumulants([Tilted(*phase, 0.0) for phase in self.phases])
         return max(math.sqrt(variance), 1e-3 * self.phases[0][0].step)
 
@@ -111,7 +111,7 @@ class Composition:
         return high
 
     def _contour_at(self, eps: float) -> Contour:
-        """Return a contour fit for this eps: the latest one, if eps is well inside its window."""
+        """Return a contour for this eps: the latest one if eps is well inside its window, else a new one."""
         if self._latest is None or not self._latest.covers(eps):
             self._contours += 1
             self._latest = Contour(self.phases, self._tilt(lambda found, _: found < eps))
@@ -124,10 +124,10 @@ class Composition:
         return self._latest
 
     def delta_with_errors(self, eps: float) -> tuple[float, ErrorBudget]:
-        """Return delta at eps, on the safe side, and the bounds on its errors.
+        """Return delta at eps, rounded to the side of the bound, and the bounds on its errors.
 
         Raises:
-            ValueError: ``eps`` is no number >= 0.
+            ValueError: ``eps`` is not a number >= 0.
             LatticeTooFineError: the sum spreads over more lattice points than can be computed.
         """
         eps = checks.real("eps", eps, at_least=0.0)
@@ -141,13 +141,13 @@ class Composition:
         return self._safe(value, budget), budget
 
     def delta(self, eps: float) -> float:
-        """Return delta at eps, an upper or a lower bound, as ``bound`` says; see ``delta_with_errors``."""
+        """Return delta at eps, a bound of the side ``bound``; see ``delta_with_errors``."""
         return self.delta_with_errors(eps)[0]
 
     def epsilon(self, delta: float) -> float:
-        """Return epsilon at delta in [0, 1): an upper or a lower bound, as ``bound`` says; never below 0.
+        """Return epsilon at delta in [0, 1), a bound of the side ``bound`` that is never below 0.
 
-        At delta = 0 a lower bound is that at 1e-300.
+        At delta = 0 the lower bound is that at delta = 1e-300.
 
         Raises:
             ValueError: ``delta`` is out of range.
@@ -166,12 +166,12 @@ class Composition:
         tilt = self._tilt(lambda eps, log_delta: eps < 0 or log_delta > target)
         self._latest = Contour(self.phases, tilt)
         if self.bound == "lower" and self._latest.moment_error > 0.3:
-            return 0.0  # rounding eats the digits: nothing is claimed
+            return 0.0  # rounding has taken all digits, so nothing is claimed
 
         def excess(eps: float) -> float:
             return math.log(max(self.delta(eps), numerics.SMALLEST_DELTA / 10)) - math.log(delta)
 
-        # walk from the tilted mean in growing steps to an interval that holds the root
+        # growing steps from the tilted mean lead to an interval that holds the root
         guess, step = max(self._latest.mean, 0.0), max(self._latest.deviation, self.phases[0][0].step)
         low, high = max(guess - step, 0.0), min(guess + step, self.largest)
         while high < self.largest and excess(high) > 0:
@@ -189,14 +189,14 @@ class Composition:
         return self._settle(root, delta)
 
     def epsilon_with_error(self, delta: float) -> tuple[float, float]:
-        """Return ``epsilon`` at delta, and the error budget of delta there, 0 where epsilon is 0 or inf."""
+        """Return ``epsilon`` at delta, and the error budget of delta there (0 where epsilon is 0 or inf)."""
         epsilon = self.epsilon(delta)
         stated = 0 < epsilon < math.inf
         return epsilon, self.delta_with_errors(epsilon)[1].total if stated else 0.0
 
     def _settle(self, root: float, delta: float) -> float:
-        """Move a root of delta to the safe side of its own uncertainty."""
-        # a root next to 0 is known to the digits of the losses; at the largest of them nothing is left
+        """Move a root to the side of the bound until delta, evaluated there, confirms it."""
+        # a root next to 0 is only as accurate as the losses; the largest loss is always on the safe side
         shift = max(abs(root) * 1e-11, self.largest * EPSILON)
         while True:
             candidate = root + shift if self.bound == "upper" else max(root - shift, 0.0)

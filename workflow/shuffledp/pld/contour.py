@@ -1,6 +1,6 @@
-"""One tilt of the law of a sum of privacy losses: the law on a window, and delta at the eps inside.
+"""The law of a sum of privacy losses under one tilt, on a window, and delta at the eps inside the window.
 
-Bounds on the errors come with each delta. ``composition`` has the method, and chooses the tilt.
+Each delta comes with bounds on its errors. ``composition`` explains the method and chooses the tilt.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from shuffledp.numerics import EPSILON
 from shuffledp.pld.outcomes import Lattice
 
 _DIRECT = 20  # steps of a Fourier transform that take the time of one product of frequency and loss
-_PRUNED = 1e-12
-_SPECK = 1e-25  # mass that a bound adds instead of looking at it
-_SERIES_CELLS = 4  # cells of the frequency grid, from 0, in which the series is used
-# How much finer the grid of frequencies is than the lattice needs, and points up to which it is so long.
+_PRUNED = 1e-12  # tilted mass in all rounds of the losses that are left out
+_SPECK = 1e-25  # tilted mass at either end that a bound adds instead of transforming it
+_SERIES_CELLS = 4  # number of cells of the frequency grid, from 0 on, in which the series is used
+# How many times finer the grid of frequencies is than the lattice needs, and its largest number of points.
 _OVERSAMPLING, _LONGEST = 32, 2**24
 _EXACT = 2**53  # whole numbers up to it are doubles
 _MOST_FREQUENCIES = 2**20
-# Of a frequency and a loss: in all, and at once, where each takes some 40 bytes.
+# Largest number of products of a frequency and a loss: in all, and at once, at some 40 bytes each.
 _MOST_PRODUCTS, _PRODUCTS_AT_ONCE = 2**25, 2**24
-_WINDOW = 40.0  # standard deviations of the tilted sum
-_FOLDED = 90.0  # inverse tilts: half of that in nats is what folded mass is weighed down by
+_WINDOW = 40.0  # length of the window in standard deviations of the tilted sum
+_FOLDED = 90.0  # length in inverse tilts, half of which are the nats by which the tilt reduces folded mass
 _NEGLIGIBLE = 75.0  # nats
-_LARGEST_EXPONENT = 700.0  # of which the exponential is a double
-_CUTOFFS = (1.15, 1.4, 1.8, 2.5, 4.0)  # frequencies tried, in those where a normal law is negligible
+_LARGEST_EXPONENT = 700.0  # whose exponential is a double
+_CUTOFFS = (1.15, 1.4, 1.8, 2.5, 4.0)  # that are tried, in units of the cutoff for a normal law
 
 
 class LatticeTooFineError(ArithmeticError):
@@ -44,8 +44,8 @@ class ErrorBudget:
     """Bounds on the errors of one delta, absolute.
 
     Attributes:
-        folded: mass outside the window, counted inside; the value is too large by at most that.
-        frequencies: what the frequencies left out could contribute, in either direction.
+        folded: mass outside the window that is counted inside; delta is too large by at most that.
+        frequencies: contribution of the frequencies that are left out, in either direction.
         rounding: rounding of the characteristic functions, their powers and the sum, in either direction.
     """
 
@@ -60,7 +60,7 @@ class ErrorBudget:
 
 
 class Tilted:
-    """One lattice under the law tilted by e^{theta loss}, and how many rounds it serves."""
+    """One lattice under the law tilted by e^{theta loss}, and its number of rounds."""
 
     def __init__(self, lattice: Lattice, rounds: int, theta: float) -> None:
         self.lattice, self.rounds = lattice, rounds
@@ -75,7 +75,7 @@ class Tilted:
             self.log_moment = numerics.log_sum_exp(np.log(lattice.mass) + theta * loss)
             self.log_moment_error = EPSILON * (64 + abs(self.log_moment))
         mass = np.exp(np.log(lattice.mass) + theta * loss - self.log_moment)
-        # losses that together cannot matter even after all rounds only cost time
+        # losses whose mass is negligible even after all rounds would only cost time
         kept = mass > _PRUNED / rounds / mass.size
         self.pruned = float(mass[~kept].sum())
         self.mass, self.index, loss = mass[kept], lattice.index[kept], loss[kept]
@@ -103,10 +103,10 @@ class Tilted:
 
     @functools.cached_property
     def _cells(self) -> tuple[float, FloatArray]:
-        """A grid of frequencies: its spacing, and a lower bound on 1 - |phi|^2 in each of its cells.
+        """The spacing of a grid of frequencies, and a lower bound on 1 - |phi|^2 in each of its cells.
 
-        1 - |phi|^2 is the mean of 1 - cos(omega d) over two independent losses at distance d. It is known on
-        the grid, and its slope is at most min(2 variance omega, sqrt(2 variance)).
+        1 - |phi|^2 is the mean of 1 - cos(omega d) over two independent losses at distance d. It is computed
+        on the grid, and its slope is at most min(2 variance omega, sqrt(2 variance)).
         """
         cumulative = np.cumsum(self.mass)
         core = (cumulative > _SPECK) & (cumulative[-1] - cumulative + self.mass > _SPECK)
@@ -119,7 +119,7 @@ class Tilted:
         dense = np.bincount(index - index[0], weights=self.mass[core])
         finer = min(_OVERSAMPLING, max(_LONGEST // dense.size, 4))
         length = fft.next_fast_len(max(finer * dense.size, 4096), real=True)
-        # in place: these are the longest arrays of all
+        # in place, since no other arrays are as long
         grid = np.abs(fft.rfft(dense, length))
         grid += missing
         np.minimum(grid, 1.0, out=grid)
@@ -138,13 +138,13 @@ class Tilted:
     def log_largest(self, omega: float) -> float:
         """Return an upper bound on log |phi| at all frequencies from ``omega`` on.
 
-        At small frequencies two terms of the cosine's series serve in place of the grid.
+        At small frequencies two terms of the series of the cosine replace the grid.
         """
         spacing, cells = self._cells
         first = max(int(omega / spacing), _SERIES_CELLS)
         lowest = float(cells[first:].min()) if first < cells.size else 1.0
         if omega < _SERIES_CELLS * spacing:
-            # in units of the deviation, of which the fourth power is a number where it is tiny itself
+            # in units of the deviation, whose fourth power may underflow
             deviation = math.sqrt(self.variance)
             if deviation == 0:
                 return 0.0
@@ -155,7 +155,7 @@ class Tilted:
 
 
 class Contour:
-    """The tilted law of the sum, ready to give delta at any eps near its mean."""
+    """The tilted law of the sum, from which delta follows at any eps near its mean."""
 
     def __init__(self, phases: Sequence[tuple[Lattice, int]], theta: float) -> None:
         self.theta = theta
@@ -191,7 +191,7 @@ class Contour:
                 break
             length *= 1.5
         half = math.ceil(length / self._step / 2)
-        # so many that no transform has them: there its length need not be a fast one
+        # beyond exact whole numbers no transform is computed, so the length need not be a fast one
         self.points = 2 * (fft.next_fast_len(half, real=True) if half < _EXACT else half)
         self.window = self.points * self._step
 
@@ -216,13 +216,13 @@ class Contour:
         for part in parts:
             values = part.characteristic(count, self.points)
             with np.errstate(divide="ignore"):
-                # apart, since a complex product of -inf is not a number
+                # by parts, since a complex product with -inf is nan
                 self._log_power.real += part.rounds * np.log(np.abs(values))
                 self._log_power.imag += part.rounds * np.angle(values)
                 self._relative += part.rounds * (32 * EPSILON + part.pruned) / np.abs(values)
         if self._relative[0] > 0.5:
             rounds = sum(part.rounds for part in parts)
-            raise LatticeTooFineError(f"{rounds} rounds are more than double precision tells apart")
+            raise LatticeTooFineError(f"{rounds} rounds are more than double precision can compose")
         self._multiplicity = np.full(count, 2.0)
         self._multiplicity[0] = 1.0
         if count == self.points // 2 + 1:
@@ -239,7 +239,7 @@ class Contour:
         return abs(eps - self.mean) < self.window / 4
 
     def delta(self, eps: float) -> tuple[float, ErrorBudget]:
-        """Return delta(eps), as computed, and the bounds on its error."""
+        """Return delta(eps), neither rounded nor clipped, and the bounds on its error."""
         step, theta = self._step, self.theta
         first = (math.floor(eps / step) + 1) * step  # the first lattice point above eps
         rise = first - eps
@@ -247,7 +247,7 @@ class Contour:
         # the sum over lattice points l >= first of (1 - e^{eps - l}) e^{-z (l - first)}
         if step - rise < _LARGEST_EXPONENT:
             beyond_first = np.exp(-(z + 1) * step) * math.expm1(step - rise)
-        else:  # of steps of so many nats nothing cancels
+        else:  # with steps of so many nats nothing cancels
             beyond_first = np.exp(-z * step - rise)
         weight = -math.expm1(-rise) + beyond_first
         poles = np.expm1(-z * step) * np.expm1(-(z + 1) * step)
@@ -258,7 +258,7 @@ class Contour:
         value = front * float(np.sum(self._multiplicity * (power * turn * weight).real))
         sizes = self._multiplicity * np.abs(power * weight)
         rounding = front * float(np.sum(sizes * (self.moment_error + self._relative + 64 * EPSILON)))
-        # the distance of eps from the lattice point is known to the digits of eps
+        # the distance of eps from the lattice point is only as accurate as eps
         rounding += front * 4 * EPSILON * eps * float(np.sum(self._multiplicity * np.abs(power / poles)))
         largest_weight = 2 / -math.expm1(-theta * step)
         frequencies = front * self.points * math.exp(self.log_left_out) * largest_weight

@@ -5,9 +5,9 @@ for the subsampled Gaussian mechanism using FFT", as used by koskela2022 (sectio
 Each loss is rounded to one side, to a grid on [-limit, limit), and the law of one round is convolved with
 itself periodically.
 
-This module reproduces the method and checks ``shuffledp.pld.composition``; it cannot replace it. One-sided
-rounding moves the sum of the losses by half a step a round, and the transform errs by an absolute amount, so
-that deltas below some 1e-10 are out of reach.
+This module reproduces the method and serves to check ``shuffledp.pld.composition``, which it cannot replace.
+One-sided rounding moves the sum of the losses by half a step per round, and the transform has an absolute
+error, so that deltas below some 1e-10 are out of reach.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from shuffledp.pld.outcomes import Outcomes
 BOUNDS = ("upper", "lower")
 FORMS = ("hockey_stick", "tail")
 
-_ON_POINT = 1e-9  # of a step: so far above a grid point, a threshold counts as the point
+_ON_POINT = 1e-9  # a threshold that is this part of a step above a grid point counts as the point
 _POINTS = 2**18
-_ACCURACY = 2e-3
-_DOUBLINGS = 8
-_ROOT = 1e-12  # relative accuracy of a root, by ten times which it is rounded up
+_ACCURACY = 2e-3  # largest error relative to delta
+_DOUBLINGS = 8  # of the length of the grid, that are tried
+_ROOT = 1e-12  # relative accuracy of a root, which is rounded up by ten times that
 _TRANSFORM = 8 * numerics.EPSILON  # relative rounding error of a transform, per halving of its length
 
 
 class _Sum(NamedTuple):
-    """The law of the sum of all losses, as the transform gives it.
+    """The law of the sum of all losses, as computed by the transform.
 
     Attributes:
         loss: grid points.
         mass: their probabilities.
-        infinite: probability that a round's loss was infinite, or left out.
+        infinite: probability that the loss of some round is infinite or left out.
         error: bound on the error of a sum of the masses with weights in [0, 1].
     """
 
@@ -65,9 +65,8 @@ def fourier_accountant(
             added; "lower": losses are rounded down, or left out below the grid, and the error is subtracted.
 
     Returns:
-        delta, an upper or a lower bound as ``bound`` says, and the error that was added or subtracted
-        (which is not the distance between the two bounds: rounding to the grid moves epsilon by up to
-        rounds * 2 limit/points).
+        delta, a bound of the side ``bound``, and the error that was added or subtracted. The two bounds
+        differ by more than that error: rounding to the grid moves epsilon by up to rounds * 2 limit/points.
 
     Raises:
         ValueError: an argument is out of range.
@@ -84,7 +83,7 @@ def fourier_accountant(
 def tail_probability(
     outcomes: Outcomes, *, eps: float, rounds: int, points: int, limit: float
 ) -> tuple[float, float]:
-    """Return P(sum of losses >= eps), which koskela2022 (Theorems 13 and 16) gives for delta.
+    """Return P(sum of losses >= eps), which koskela2022 (Theorems 13 and 16) uses as delta.
 
     Args:
         outcomes: one round.
@@ -94,7 +93,7 @@ def tail_probability(
         limit: L, half of the grid's length.
 
     Returns:
-        An upper bound on the probability, hence on delta, and the error that was added to it.
+        An upper bound on the probability, and so on delta, and the error that was added to it.
 
     Raises:
         ValueError: an argument is out of range.
@@ -106,19 +105,18 @@ def tail_probability(
 
 
 def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str) -> float:
-    """Return the smallest eps >= 0 at which delta of the composition is within ``delta``, rounded up.
+    """Return the smallest eps >= 0 at which delta of the composition is at most ``delta``, rounded up.
 
-    The grid is made long enough for the error of the sum to stay below 1/500 of delta.
+    The grid is made so long that the error of the sum stays below 1/500 of delta.
 
     Args:
         outcomes: one round.
         delta: target, in (0, 1).
         rounds: number of rounds, >= 0.
-        form: what delta is: "hockey_stick" for that of ``fourier_accountant``, or "tail" for that of
-            ``tail_probability``.
+        form: "hockey_stick" for delta of ``fourier_accountant``, or "tail" for that of ``tail_probability``.
 
     Returns:
-        An upper bound, inf where infinite losses alone exceed delta.
+        An upper bound; inf where the probability of infinite losses alone exceeds delta.
 
     Raises:
         ValueError: an argument is out of range.
@@ -140,7 +138,7 @@ def fourier_epsilon(outcomes: Outcomes, *, delta: float, rounds: int, form: str)
         limit *= 2
     else:
         least = total.error / _ACCURACY
-        remedy = f"delta must be {least:.1g} at least" if least < 1 else "rounds must be fewer"
+        remedy = f"delta must be at least {least:.1g}" if least < 1 else "rounds must be fewer"
         raise ArithmeticError(
             f"{remedy} for a Fourier transform in double precision, which errs by {total.error:.1g} here; "
             f"got delta = {delta:g} and rounds = {rounds}; clones-pld and the hockey-stick forms of krr have "
@@ -190,7 +188,8 @@ def _sum_of_losses(outcomes: Outcomes, rounds: int, points: int, limit: float, b
         raise ValueError(f"points must be even, got {points}")
     step, half = 2 * limit / points, points // 2
     cell = np.ceil(outcomes.loss / step) if bound == "upper" else np.floor(outcomes.loss / step)
-    # On the safe side, a loss beyond one end of the grid is taken out, and one beyond the other end moves in.
+    # The side of the bound decides: losses beyond one end of the grid are removed, those beyond the other end
+    # move to it.
     kept = cell < half if bound == "upper" else cell >= -half
     mass, cell = outcomes.mass[kept], np.clip(cell[kept], -half, half - 1)
     each = outcomes.infinite + float(outcomes.mass[~kept].sum())
@@ -202,17 +201,18 @@ def _sum_of_losses(outcomes: Outcomes, rounds: int, points: int, limit: float, b
     index = np.arange(points, dtype=np.float64)
     loss = step * np.where(index < half, index, index - points)
 
-    # What lies outside the grid folds back into it, and what lies above it is not where it should be:
-    # alpha+ and alpha- of the paper's Theorem 10, at lambda = L/2. The other terms of that theorem stand for
-    # losses of one round outside the grid, of which none is left here.
+    # Mass outside of the grid folds back into it, and mass above it is missing there: alpha+ and alpha- of
+    # the paper's Theorem 10, at lambda = L/2. The other terms of that theorem are for losses of one round
+    # outside of the grid, of which none is left here.
     above, below = (_log_moment(mass, sign * step * cell, rounds, limit) for sign in (1.0, -1.0))
     folded = 2 * math.exp(min(above, 0.0)) + math.exp(min(below, 0.0))
-    # Weights in [0, 1] times the masses err by the 2-norm, over the frequencies, of what their transform errs
-    # by (Cauchy and Schwarz; Parseval): a few roundings per halving in each direction, and per factor.
+    # A sum of the masses with weights in [0, 1] errs by at most the 2-norm, over the frequencies, of the
+    # error of their transform (Cauchy and Schwarz; Parseval): a few roundings per halving in each direction,
+    # and per factor.
     unit = _TRANSFORM * math.log2(points)
     sizes = (np.abs(transform) + unit) ** (rounds - 1)
     rounding = (rounds + 1) * unit * math.sqrt(2 * float(sizes @ sizes))
-    # losses themselves are rounded, and delta falls by at most as much as epsilon grows
+    # losses are rounded, too, and delta falls by at most as much as epsilon grows
     rounding += 4 * numerics.EPSILON * rounds * limit
     return _Sum(loss, law, infinite, folded + rounding)
 

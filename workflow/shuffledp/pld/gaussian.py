@@ -1,4 +1,4 @@
-"""The Gaussian mechanism on a lattice."""
+"""The Gaussian mechanism on a lattice, for upper bounds, and as merged outcomes, for lower bounds."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import POINTS_PER_DEVIATION, Lattice, Outcomes
 
 _MOST_CELLS, _TINY = 10**6, 1e-290
-_CELLS = 4 * POINTS_PER_DEVIATION  # of a standard deviation, in which outcomes are merged
-_INWARD = 1e-10  # of masses and losses of these cells, for what differences lose to rounding
-_OUTWARD = 1e-9  # of each cell's mass, moved up for what a difference of two masses loses to rounding
+_CELLS = 4 * POINTS_PER_DEVIATION  # cells per standard deviation in which outcomes are merged
+# Relative amount by which masses and losses of the cells are reduced, since differences lose digits.
+_INWARD = 1e-10
+# Part of each cell's mass that is moved to its upper end, since a difference of two masses loses digits.
+_OUTWARD = 1e-9
 
 
 def gaussian_step(mu: float) -> float:
-    """Return a step of the lattice that is fine enough for the Gaussian mechanism; ``mu`` as below."""
+    """Return a step of the lattice that is fine enough for the Gaussian mechanism; ``mu`` is as for
+    ``gaussian_lattice``."""
     return mu / POINTS_PER_DEVIATION
 
 
@@ -26,14 +29,14 @@ def gaussian_lattice(*, mu: float, step: float, nats: float) -> Lattice:
     """Round the Gaussian mechanism to a lattice, pessimistically.
 
     Its loss is N(mu^2/2, mu^2) under P and N(-mu^2/2, mu^2) under Q. The mass between two neighbouring points
-    is split over them so that it is kept under P and under Q (doroshenko2022); what lies below all points
+    is split over them so that it is kept under P and under Q (doroshenko2022); the mass below all points
     counts at the lowest.
 
     Args:
         mu: distance of two neighbours' values over the standard deviation of the noise, > 0. Of T rounds
             with mu_1, ..., mu_T it is the root of the sum of their squares.
         step: of the lattice, > 0.
-        nats: losses that occur with probability e^-nats at most are left out above, and counted as infinite.
+        nats: the largest losses, of probability at most e^-nats, are left out and count as infinite.
 
     Returns:
         A lattice that dominates the mechanism, for ``pld.Composition`` with bound "upper".
@@ -47,7 +50,7 @@ def gaussian_lattice(*, mu: float, step: float, nats: float) -> Lattice:
     index = np.arange(lowest, highest + 1.0)
     standard = index * step / mu
     p, q = _between(standard - mu / 2), _between(standard + mu / 2)
-    # of a cell from l to l + step: P - e^l Q is what lies at the upper end, times 1 - e^-step
+    # in a cell from l to l + step, P - e^l Q is the mass at the upper end times 1 - e^-step
     with np.errstate(divide="ignore", over="ignore"):
         other = np.exp(np.log(q) + index[:-1] * step)
     share = np.zeros_like(p)
@@ -63,11 +66,11 @@ def gaussian_lattice(*, mu: float, step: float, nats: float) -> Lattice:
 
 
 def gaussian_outcomes(*, mu: float, nats: float) -> Outcomes:
-    """Merge what the Gaussian mechanism gives into cells: a pair that it dominates, for lower bounds.
+    """Merge the outcomes of the Gaussian mechanism into cells: a pair that it dominates, for lower bounds.
 
     Args:
         mu: as for ``gaussian_lattice``.
-        nats: losses that occur with probability e^-nats at most, on either side, are left out.
+        nats: losses of probability at most e^-nats, on either side, are left out.
 
     Returns:
         Masses and losses, rounded down.
@@ -87,7 +90,7 @@ def gaussian_outcomes(*, mu: float, nats: float) -> Outcomes:
 
 
 def _between(edges: FloatArray) -> FloatArray:
-    """Return the masses of a standard normal variable between neighbouring edges, from the nearer tail."""
+    """Return the masses of a standard normal variable between neighbouring edges, from its nearer tail."""
     low, high = edges[:-1], edges[1:]
     above = low > 0
     return special.ndtr(np.where(above, -low, high)) - special.ndtr(np.where(above, -high, low))

@@ -1,4 +1,4 @@
-"""Pairs of discrete distributions as lists of outcomes, and what subsampling makes of them."""
+"""Pairs of discrete distributions as lists of outcomes, their subsampling, and their rounding to lattices."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from shuffledp import numerics
 from shuffledp.checks import FloatArray
 from shuffledp.numerics import EPSILON
 
-_PIECE = 2**18  # outcomes that are looked at together
-# Lattice points in the root mean square of the losses that are not 0 (which is a lattice point). Rounding to
-# the lattice changes the variance of the loss by some 1/(6 * 20^2) of itself, hence epsilon by less than
-# 0.03%, whatever the number of rounds.
+_PIECE = 2**18  # outcomes that are rounded together
+# Lattice points in the root mean square of the losses other than 0 (which is a lattice point itself).
+# Rounding to the lattice changes the variance of the loss by some 1/(6 * 20^2) relative, and so epsilon by
+# less than 0.03%, whatever the number of rounds.
 POINTS_PER_DEVIATION = 20
-MOST_STEPS = 2.0**50  # from 0 to the largest loss: lattice points are whole numbers that are exact
+MOST_STEPS = 2.0**50  # from 0 to the largest loss, so that the indices of lattice points are exact
 
-_MOST_ROUNDS = 32  # of which outcomes are listed; more would be a long way to go
-_DENSE = 8  # lattice points an outcome, up to which all in the range are counted
-_CELLS = 64  # cells of the step in which outcomes are merged first
-_ON_POINT = 1e-9  # of a step: so far above a lattice point, a loss counts as the point
+_MOST_ROUNDS = 32  # largest number of rounds whose outcomes are listed
+_DENSE = 8  # lattice points per outcome up to which an array over all points replaces sorting
+_CELLS = 64  # cells per step in which outcomes are merged first
+_ON_POINT = 1e-9  # a loss that is this part of a step above a lattice point counts as the point
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Outcomes:
     Attributes:
         mass: probabilities under P.
         loss: log P/Q, finite.
-        infinite: bound on the probability under P of what is left out, to be counted as infinite loss by an
-            upper bound and as none by a lower bound.
+        infinite: bound on the probability under P of outcomes that are left out. An upper bound counts them
+            as infinite loss, a lower bound ignores them.
     """
 
     mass: FloatArray
@@ -45,7 +45,7 @@ class Coins(Protocol):
     """A pair that can list its outcomes as ``TiltedBinomials.coins`` does."""
 
     def coins(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Return mass under fair coins, x, 1 - |x|, and what is left out."""
+        """Return mass under fair coins, x, 1 - |x|, and the mass that is left out."""
         ...
 
 
@@ -96,7 +96,7 @@ def _gather(step: float, index: FloatArray, mass: FloatArray, infinite: float) -
     points, inverse = np.unique(index, return_inverse=True)
     total = np.asarray(np.bincount(inverse, weights=mass), dtype=np.float64)
     points, total = points[total > 0], total[total > 0]
-    # a coarser lattice may hold all points, where outcomes are few: fewer frequencies then tell it apart
+    # few outcomes may all lie on a coarser lattice, which needs fewer frequencies
     stride = max(int(np.gcd.reduce(points.astype(np.int64))), 1)
     return Lattice(step * stride, points / stride, total, infinite)
 
@@ -104,16 +104,16 @@ def _gather(step: float, index: FloatArray, mass: FloatArray, infinite: float) -
 def listed_rounds(
     outcomes: Outcomes, *, rounds: int, bound: Literal["upper", "lower"], rare: float, most: int
 ) -> Outcomes | None:
-    """Return T rounds of a pair, each of their outcomes by itself; None if they are too many.
+    """Return T rounds of a pair, with each of their outcomes listed; None if there are too many.
 
     Args:
-        outcomes: of one round; masses are good to ``numerics.OUTWARD``, losses to some units in the last
+        outcomes: of one round; masses are accurate to ``numerics.OUTWARD``, losses to some units in the last
             place.
         rounds: T >= 1.
         bound: side to which masses and losses are rounded.
-        rare: probability in all rounds of outcomes that may be left out, to be counted as infinite loss by an
-            upper bound and as none by a lower bound.
-        most: outcomes that may be listed.
+        rare: probability in all rounds of outcomes that may be left out. An upper bound counts them as
+            infinite loss, a lower bound ignores them.
+        most: largest number of outcomes that may be listed.
     """
     if rounds == 1:
         return outcomes
@@ -149,7 +149,7 @@ def listed_rounds(
 
 
 def lattice_step(outcomes: Outcomes) -> float:
-    """Return the step of the lattice for a pair: a divisor of its largest loss (any, if all are 0)."""
+    """Return the step of the lattice for a pair: a divisor of its largest loss, or 1 if all losses are 0."""
     moving = outcomes.loss != 0
     if not moving.any():
         return 1.0
@@ -162,8 +162,8 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
     """Round a pair to a lattice, pessimistically: doroshenko2022, from the masses of the outcomes themselves.
 
     Each outcome is split over the two lattice points around its loss so that its masses under P and under Q
-    are both kept. The pair that results dominates the one that came in, and its expected loss grows by less
-    than step^2 / 8, where rounding every loss up would cost step / 2.
+    are both kept. The resulting pair dominates the given one, and its expected loss is larger by less than
+    step^2 / 8, whereas rounding every loss up would add step / 2.
 
     Args:
         outcomes: masses and losses of the pair.
@@ -181,7 +181,7 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
         )
         lowest = below.min()
         span = int(below.max() - lowest) + 2
-        if span <= _DENSE * loss.size:  # without sorting
+        if span <= _DENSE * loss.size:  # an array over all points takes less time than sorting
             points, inverse = lowest + np.arange(span), (place - lowest).astype(np.int64)
         else:
             points, inverse = np.unique(place, return_inverse=True)
@@ -193,10 +193,9 @@ def connect_the_dots(outcomes: Outcomes, *, step: float) -> Lattice:
 def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
     """Round a pair to a lattice, optimistically: merge outcomes so that each merged loss is a lattice point.
 
-    Merging outcomes is post-processing, so the pair that came in dominates the one that results. In the
-    order of their losses, outcomes (the last of each group in part) are put together until the ratio of
-    their masses under P and Q is that of the next lattice point. What is left over at the end goes to the
-    point below.
+    Merging outcomes is post-processing, so the given pair dominates the resulting one. Outcomes are merged in
+    the order of their losses (the last of each group in part) until the ratio of their masses under P and Q
+    is that of the next lattice point. The rest at the end goes to the point below.
 
     Args:
         outcomes: masses and losses of the pair.
@@ -204,12 +203,12 @@ def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
     """
     loss, mass = _fine_cells(outcomes, step / _CELLS)
     indices, masses = [], []
-    position, left = 0, 1.0  # the first cell not used up, and the part of it that is left
+    position, left = 0, 1.0  # the first cell that is not used up, and the part of it that is left
     while position < loss.size:
         target = math.ceil(loss[position] / step - _ON_POINT)
         for beyond in (2, math.inf):
             ahead = slice(position, np.searchsorted(loss, (target + beyond) * step) + 1)
-            # P - e^target Q of what is gathered: negative below the target, to be brought to 0
+            # P - e^target Q of the merged outcomes, which is negative below the target and has to reach 0
             surplus = mass[ahead] * -np.expm1(target * step - loss[ahead])
             surplus[0] *= left
             reached = np.nonzero(np.cumsum(surplus) >= 0)[0]
@@ -234,7 +233,7 @@ def merge_to_lattice(outcomes: Outcomes, *, step: float) -> Lattice:
 
 
 def _fine_cells(outcomes: Outcomes, width: float) -> tuple[FloatArray, FloatArray]:
-    """Merge the outcomes whose losses fall into one cell; return losses, increasing, and masses under P."""
+    """Merge the outcomes whose losses lie in the same cell; return increasing losses, and masses under P."""
     cells, inverse = np.unique(np.floor(outcomes.loss / width), return_inverse=True)
     mass = np.asarray(np.bincount(inverse, weights=outcomes.mass), dtype=np.float64)
     some = mass > 0
@@ -245,7 +244,7 @@ def _fine_cells(outcomes: Outcomes, width: float) -> tuple[FloatArray, FloatArra
 
 
 def renyi_divergences(lattice: Lattice, orders: FloatArray, *, largest: float) -> FloatArray:
-    """Return ``renyi_divergence`` at each of the orders, of their shape (one-dimensional)."""
+    """Return ``renyi_divergence`` at each order of a one-dimensional array."""
     return np.array([renyi_divergence(lattice, order, largest) for order in orders.tolist()])
 
 
@@ -255,7 +254,7 @@ def renyi_divergence(lattice: Lattice, order: float, largest: float) -> float:
     Args:
         lattice: from ``connect_the_dots``.
         order: a number > 1.
-        largest: a bound on the losses that were left out of the lattice.
+        largest: an upper bound on the losses that are left out of the lattice.
     """
     tilt = order - 1
     if tilt * max(largest, float(np.abs(lattice.loss).max())) < 30:

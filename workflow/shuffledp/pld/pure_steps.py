@@ -15,7 +15,7 @@ from shuffledp.pld.outcomes import Lattice, Outcomes, connect_the_dots
 
 _BLOCKS = 200
 _POINTS = 20  # lattice points in the root mean square of the losses
-_LARGEST = 300.0  # beyond, ratios of probabilities are not representable
+_LARGEST = 300.0  # with a larger parameter, ratios of probabilities are not representable
 
 
 def advanced(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
@@ -36,7 +36,7 @@ def advanced(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
 def numerical(epsilons: FloatArray, *, delta: float, repeats: int = 1) -> float:
     """Return epsilon of the composition of randomised responses, which dominates any such steps.
 
-    An upper bound: in order of size the steps are cut into blocks of equal length, each step counts as the
+    It is an upper bound: the steps are sorted and cut into blocks of equal length, each step counts as the
     largest of its block, and losses are rounded by connecting the dots. One step of every block makes a
     sequence that is repeated.
 
