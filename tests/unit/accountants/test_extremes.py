@@ -327,7 +327,7 @@ def test_hard_case_a1_is_met_from_below_too(delta, exact):
 @pytest.mark.parametrize(
     ("rounds", "delta", "says"),
     [
-        (10, 1e-14, r"delta must be .*e-.* at least for a Fourier transform"),
+        (10, 1e-14, r"delta must be at least .*e-.* for a Fourier transform"),
         (10**9, 0.5, r"rounds must be fewer for a Fourier transform"),
     ],
 )

@@ -1,1 +1,2 @@
-"""Privacy amplification from clients who choose their own rounds: theorems, a paper or protocol a module."""
+"""Privacy amplification from clients who choose their own rounds: theorems, one module a paper or
+protocol."""

@@ -1,10 +1,10 @@
 """Distributed check-in with Gaussian noise and a public number of reports: its privacy loss, numerically.
 
-Each of n clients takes part with probability gamma (``rate``), on its own; the reports are records with noise
-N(0, sigma^2 I), and the server publishes how many there are, K, and their average (or sum). Neighbours are
+Each of n clients takes part independently with probability gamma (``rate``); the reports are records with
+noise N(0, sigma^2 I), and the server publishes their number K and their average (or sum). Neighbours are
 the records of n clients, and the same without one of them. Given K = k, either data set gives the sum of k
-records and noise of variance k sigma^2: with the client, who is among the k with probability k/n, one of the
-other records is exchanged for that of the client. So the variances agree, only the line through the two
+records and noise of variance k sigma^2. With the client, who is among the k with probability k/n, one of the
+other records is exchanged for that of the client. So the variances are equal, only the line through the two
 records matters, whatever the dimension, and two records at the largest distance, which is 1, are the worst
 (joint convexity). With z the sum along that line over sqrt(k) sigma, mu = 1/(sqrt(k) sigma) and
 b = Bin(n - 1, gamma):
@@ -30,19 +30,19 @@ from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import MOST_STEPS, Outcomes, connect_the_dots, merge_to_lattice
 
 BOUNDS = ("upper", "lower")
-_CELL = 0.03  # of the noise, in standard deviations
-_MOST_CELLS = 10**8  # in all
-_FARTHEST = 36.5  # deviations from the mean at which the normal density is a number
+_CELL = 0.03  # width of a cell of the noise, in standard deviations
+_MOST_CELLS = 10**8  # largest number of cells in all
+_FARTHEST = 36.5  # standard deviations from the mean beyond which the normal density underflows
 _CELLS_AT_ONCE = 2**18
-_FINE = 80  # points of the first rounding, in the root mean square of the losses
+_FINE = 80  # lattice points of the first rounding in the root mean square of the losses
 
 
 class Pair(NamedTuple):
     """The losses of both directions of neighbours.
 
     Attributes:
-        added: of the data set with the client over that without it.
-        removed: of the data set without the client over that with it.
+        added: losses of the data set with the client over that without it.
+        removed: losses of the data set without the client over that with it.
     """
 
     added: Outcomes
@@ -66,15 +66,14 @@ def check_in_losses(
         rate: probability gamma of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
         bound: "upper": the mass of each cell of the noise is split over its two ends, so that masses with and
-            without the client are kept (as in doroshenko2022); "lower": it is put together, which is
+            without the client are kept (as in doroshenko2022); "lower": the cell is merged, which is
             post-processing.
-        nats: what is rarer than some e^-nats may be left out: numbers of reports, noise, and the largest
-            losses, which would cost more than they matter.
+        nats: numbers of reports, noise and largest losses that are rarer than some e^-nats may be left out.
 
     Returns:
-        Masses and losses in both directions: an upper bound dominates the mechanism's; a lower bound is
-        dominated by it where all other records are one record. With the client over without it, gamma^n is
-        left out as well.
+        Masses and losses in both directions. An upper bound dominates the mechanism; a lower bound is
+        dominated by it if all other records are equal. In the direction of ``added``, the probability gamma^n
+        counts as left out as well.
 
     Raises:
         ValueError: an argument is out of range.
@@ -90,7 +89,7 @@ def check_in_losses(
     first, last = numerics.concave_window(log_pmf, 0, others, nats=nats) if others > 0 else (0, 0)
     if (last - first) * 2 * reach > _CELL * _MOST_CELLS:
         raise ValueError(
-            f"rate must be smaller, or n: each number of reports is looked at, of which n={n} and "
+            f"rate must be smaller, or n: each number of reports is computed, of which n={n} and "
             f"rate={rate:g} have {last - first + 1}, and at most {int(_CELL * _MOST_CELLS / (2 * reach))} "
             "are supported"
         )
@@ -98,8 +97,8 @@ def check_in_losses(
     if reach + shift > _FARTHEST:
         raise ValueError(
             f"sigma must be at least {1 / (math.sqrt(max(first, 1)) * (_FARTHEST - reach)):.4g} for "
-            f"numbers of reports from {max(first, 1)} on and outcomes down to e^-{nats:.3g}, since what one "
-            f"report makes likely has without it a probability below all doubles, got {sigma:g}"
+            f"numbers of reports from {max(first, 1)} on and outcomes down to e^-{nats:.3g}, since likely "
+            f"outcomes with a report have without it a probability below all doubles, got {sigma:g}"
         )
     weights = np.exp(log_pmf(np.arange(first, last + 1.0)))
     rounded = connect_the_dots if bound == "upper" else merge_to_lattice
@@ -109,7 +108,7 @@ def check_in_losses(
         grown = part.without * (1 + 16 * numerics.EPSILON if bound == "upper" else 1.0)
         one = Outcomes(grown * np.exp(part.loss), part.loss), Outcomes(grown, -part.loss)
         for outcomes, gathered in zip(one, (added, removed), strict=True):
-            if not outcomes.mass.any():  # so rare that no double holds them
+            if not outcomes.mass.any():  # their probabilities are below all doubles
                 continue
             step = _fine_step(
                 gathered[0] if gathered else outcomes, largest=float(np.abs(outcomes.loss).max(initial=0.0))
@@ -128,8 +127,8 @@ def outside(first: int, last: int, trials: int, rate: float) -> float:
     Args:
         first: smallest number inside, >= 0.
         last: largest number inside, at most ``trials``.
-        trials: of which the number counts the successes.
-        rate: their probability, in (0, 1).
+        trials: number of trials.
+        rate: probability of success, in (0, 1).
     """
     below = float(special.betaincc(first, trials - first + 1, rate)) if first > 0 else 0.0
     above = float(special.betainc(last + 1, trials - last, rate)) if last < trials else 0.0
@@ -139,8 +138,8 @@ def outside(first: int, last: int, trials: int, rate: float) -> float:
 def _parts(
     n: int, rate: float, sigma: float, first: int, weights: FloatArray, reach: float, bound: str
 ) -> Iterator[_Part]:
-    """Return the outcomes for the numbers of reports from the most probable one on, many at once."""
-    if first == 0:  # nobody reports
+    """Yield the outcomes for the numbers of reports from ``first`` on, many numbers at once."""
+    if first == 0:  # the case in which nobody reports has no noise
         yield _Part(weights[:1], np.array([math.log1p(-rate)]))
         first, weights = 1, weights[1:]
     counts = first + np.arange(float(weights.size))
@@ -159,7 +158,7 @@ def _parts(
             grown = beyond / np.maximum(without, 1e-300) * np.exp(height + shift * shift / 2)
             yield _flat(weight * without, np.log1p(grown - rate))
         else:
-            # the mass goes to the upper end in the share that keeps the mean of e^(mu z) in the cell
+            # the share of the mass at the upper end keeps the mean of e^(mu z) in the cell
             width = shift * (edges[:, 1:] - edges[:, :-1])
             rise = beyond * np.exp(shift * shift / 2 - shift * edges[:, :-1]) - without
             to_upper = np.clip(rise / np.expm1(width), 0.0, without)
@@ -171,7 +170,7 @@ def _parts(
 
 
 def _between(edges: FloatArray) -> FloatArray:
-    """Return the standard normal mass of the cells between edges, to its own digits in both tails."""
+    """Return the standard normal mass of the cells between edges, to full relative accuracy in both tails."""
     low, high = edges[:, :-1], edges[:, 1:]
     above = low + high > 0
     return special.ndtr(np.where(above, -low, high)) - special.ndtr(np.where(above, -high, low))
@@ -188,7 +187,7 @@ def _fine_step(outcomes: Outcomes, *, largest: float) -> float:
 
 
 def _joined(parts: list[Outcomes], infinite: float, nats: float) -> Outcomes:
-    """Return all parts, but for the largest losses, whose mass counts as infinite loss."""
+    """Return all parts together, except for the largest losses, whose mass counts as infinite loss."""
     mass = np.concatenate([part.mass for part in parts])
     loss = np.concatenate([part.loss for part in parts])
     order = np.argsort(loss)

@@ -1,8 +1,8 @@
 """Shuffled check-in, after the supplement of liew2022 ("Shuffled check-in").
 
-Each of n clients takes part with probability gamma (``rate``), on its own. The number K ~ Bin(n, gamma) of
-reports is public and, given K = k, they are those of a uniform subset. So a round is a mixture over k of
-subsampled shuffles with k of n clients: E (P/Q)^lambda = E_K of theirs.
+Each of n clients takes part independently with probability gamma (``rate``). The number K ~ Bin(n, gamma) of
+reports is public and, given K = k, the reports are those of a uniform subset. So a round is a mixture over k
+of subsampled shuffles with k of n clients, and its moment E (P/Q)^lambda is the mean of theirs.
 
 Neighbours differ in one client's record.
 """
@@ -29,17 +29,17 @@ from shuffledp.profiles.clones import clones_pair
 from shuffledp.profiles.randomized_response import many_symbols_pair
 from shuffledp.rdp.girgis2021 import log_mixed_moment_excess, log_moment_excess
 
-# Numbers of reports within so much of each other count as the worst of them for either bound.
+# Numbers of reports within this relative distance of each other count as the worst of them for either bound.
 _MOMENT_WIDTH, _LOSS_WIDTH = 0.001, 0.006
-_PAIR_WIDTH = 1e-3  # the same for the numbers of clones
-_RARE = 1e-10  # on either side of the common numbers of reports
-_FINE = 80  # points of the first rounding, in the root mean square of the losses
-_FEW = 2**11  # outcomes of a block, which are not rounded
-_CUTS = 200  # numbers of reports at which the printed bound may split its sum
+_PAIR_WIDTH = 1e-3  # the same for numbers of clones
+_RARE = 1e-10  # probability of the rare numbers of reports on either side of the common ones
+_FINE = 80  # lattice points of the first rounding in the root mean square of the losses
+_FEW = 2**11  # number of outcomes of a block up to which they are not rounded
+_CUTS = 200  # how many numbers of reports are tried as the cut of the printed bound's sum
 
 
 def _check_ins(n: int, rate: float, width: float) -> Blocks:
-    """Return the law of the number of reports in blocks; what is left out has a probability below e^-60."""
+    """Return the law of the number of reports in blocks, but for numbers of probability below e^-60."""
     return binomial_blocks(n, math.log(rate), math.log1p(-rate), relative_width=width)
 
 
@@ -70,7 +70,7 @@ def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
         return checks.like_input(np.zeros_like(orders))
     flat = orders.ravel()
     blocks = _check_ins(n, rate, _MOMENT_WIDTH)
-    some = (blocks.high > 0) & (blocks.weights > 0)  # without reports nothing is learnt
+    some = (blocks.high > 0) & (blocks.weights > 0)  # a round without reports has no loss
     mixed = log_mixed_moment_excess(
         flat,
         log_weights=np.log(blocks.weights[some]),
@@ -78,7 +78,7 @@ def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
         log_gammas=np.log(blocks.high[some] / n),
         eps0=eps0,
     )
-    # of the numbers of reports that are left out no more is known than that a round is eps0-DP
+    # for the numbers of reports that are left out, a round counts as eps0-DP
     log_sum = np.logaddexp(mixed, math.log(2) - numerics.NEGLIGIBLE + (flat - 1) * eps0)
     value = np.logaddexp(0.0, log_sum) / (flat - 1) * (1 + numerics.OUTWARD)
     return checks.like_input(value.reshape(orders.shape))
@@ -114,7 +114,7 @@ def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> f
     growth = -((1 - cuts / mean) ** 2) * mean / 2
 
     def rest(orders: FloatArray, index: IntArray) -> FloatArray:
-        """Return the second term of each order at a cut of its own."""
+        """Return the second term of each order, each at its own cut."""
         values = np.empty(orders.shape)
         for one in np.unique(index).tolist():
             some, k = index == one, int(cuts[one]) + 1
@@ -143,11 +143,11 @@ def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> f
     return checks.like_input(value.reshape(orders.shape))
 
 
-# a search for the best order asks for one curve some dozens of times
+# cached since the search for the best order evaluates one curve some dozens of times
 @functools.lru_cache(maxsize=1)
 def _mixed_two_symbols(n: int, rate: float, eps0: float) -> list[tuple[float, TwoSymbols]]:
-    """Return weights, and the mechanisms of Theorem 3 as they are before any order was asked for; to be
-    copied."""
+    """Return weights, and the mechanisms of Theorem 3. They keep state from order to order, so callers copy
+    them."""
     blocks = _check_ins(n, rate, _MOMENT_WIDTH)
     return [
         (weight, TwoSymbols(n * high / low, int(high), eps0))
@@ -159,10 +159,10 @@ def _mixed_two_symbols(n: int, rate: float, eps0: float) -> list[tuple[float, Tw
 
 
 def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
-    """Return the Renyi divergence of one concrete shuffled check-in: Theorem 3, with the moments themselves.
+    """Return the Renyi divergence of one concrete shuffled check-in: Theorem 3, with its moments evaluated.
 
-    The randomiser is two-symbol randomised response, all other clients hold 0 (girgis2021, Theorem 2), mixed
-    over the number of reports.
+    The randomiser is two-symbol randomised response, and all other clients hold 0 (girgis2021, Theorem 2);
+    the moments are mixed over the number of reports.
 
     Args:
         order: Renyi orders, real numbers > 1, any shape.
@@ -222,7 +222,8 @@ def liew2022_lower_printed(order: ArrayLike, *, n: int, rate: float, eps0: float
 
 
 def most_check_ins(*, n: int, rate: float, delta: float) -> int:
-    """Return the smallest number that the reports of a round exceed with probability delta at most.
+    """Return the smallest number that the number of reports of a round exceeds with probability at most
+    delta.
 
     Args:
         n: number of clients.
@@ -234,7 +235,7 @@ def most_check_ins(*, n: int, rate: float, delta: float) -> int:
     """
     n, rate = checks.count("n", n), checks.probability("rate", rate)
     delta = checks.probability("delta", delta)
-    over, most = -1, n  # the former is exceeded too often, the latter never
+    over, most = -1, n  # ``over`` is exceeded too often, ``most`` never
     while most - over > 1:
         middle = (over + most) // 2
         # P(K > j) as an incomplete beta function; scipy.stats would take half of a short job to import
@@ -255,8 +256,8 @@ def check_in_outcomes(*, n: int, rate: float, eps0: float, analysis: str = "feld
         analysis: of the clones, "feldman2022" or "feldman2021".
 
     Returns:
-        Masses and losses, pessimistic: within a block, the fewest clones and the largest sample; rounded by
-        connecting the dots on a fine lattice.
+        Masses and losses for an upper bound: a block counts as its fewest clones and its largest sample, and
+        losses are rounded by connecting the dots on a fine lattice.
     """
 
     def given(low: float, high: float) -> Outcomes:
@@ -283,8 +284,9 @@ def check_in_lower_outcomes(*, n: int, rate: float, eps0: float) -> Outcomes:
         eps0: local privacy parameter, > 0.
 
     Returns:
-        Masses and losses, optimistic: within a block, the most reports and the smallest sample, which are
-        post-processing of the others, and rare numbers of reports reveal nothing; merged on a fine lattice.
+        Masses and losses for a lower bound: a block counts as its most reports and its smallest sample, which
+        are post-processing of the others; rare numbers of reports count as revealing nothing; and losses are
+        merged on a fine lattice.
     """
 
     def given(low: float, high: float) -> Outcomes:
@@ -305,9 +307,8 @@ def check_in_two_symbols_outcomes(*, n: int, rate: float, eps0: float) -> list[O
         eps0: local privacy parameter, > 0.
 
     Returns:
-        Masses and losses, optimistic, as of ``check_in_lower_outcomes``: within a block of numbers of reports
-        the most reports, of which every other one is fewer reports with some of known law added, and the
-        smallest sample.
+        Masses and losses for a lower bound, as for ``check_in_lower_outcomes``. A block of numbers of reports
+        counts as its smallest sample and its most reports, which are fewer reports and some of a known law.
     """
     blocks = [(weight, low, high, low > 0 and weight > _RARE) for weight, low, high in _loss_blocks(n, rate)]
 
@@ -329,9 +330,14 @@ def _mixed(
     rounded: Callable[..., Lattice],
     infinite: float,
 ) -> Outcomes:
-    """Return outcomes of a mixture over blocks, heaviest first; one whose last entry is False has no loss.
+    """Return the outcomes of a mixture over blocks, which are rounded to a lattice where a block has many.
 
-    Where a block has many outcomes, they are rounded to a lattice.
+    Args:
+        blocks: weight, smallest and largest number of reports of each, and whether its reports count; if not,
+            its loss is 0. The heaviest block comes first.
+        given: function of the smallest and the largest number that returns the outcomes of a block.
+        rounded: ``connect_the_dots`` or ``merge_to_lattice``.
+        infinite: probability of infinite loss besides that of the blocks.
     """
     masses, losses, step = [], [], None
     for weight, low, high, tells in blocks:

@@ -1,10 +1,10 @@
-"""Shuffled check-in by Renyi DP of any eps0-LDP randomiser: the two ways of liew2022, Table 1.
+"""Shuffled check-in by Renyi DP of any eps0-LDP randomiser: the two conversions of liew2022, Table 1.
 
 Both start from the clones that hide a report in a shuffle (in the table: A, "Hiding among the clones"; here
-its numerical form of feldman2022), mix over the number K ~ Bin(n, gamma) of reports, which is public, and end
-in Renyi DP; they differ in where the privacy profile becomes a Renyi divergence. (eps0, delta0)-LDP
-randomisers have no finite Renyi DP: they may disclose everything with probability ``disclosure``, which delta
-pays for, and the Renyi DP is that of the rest.
+in the numerical form of feldman2022), mix over the public number K ~ Bin(n, gamma) of reports, and end in
+Renyi DP. They differ in the place where the privacy profile becomes a Renyi divergence. (eps0, delta0)-LDP
+randomisers have no finite Renyi DP: they may disclose everything with probability ``disclosure``, which
+counts in delta, and the Renyi DP is that of the remaining case.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from shuffledp.profiles.clones import clones_pair
 from shuffledp.rdp.curve import RenyiCurve, remembered
 from shuffledp.rdp.wang2019 import wang2019_subsampled
 
-# Numbers of reports within so much of each other count as the worst of them.
+# Numbers of reports within this relative distance of each other count as the worst of them.
 _WIDTH = 0.05
-_PAIR_WIDTH = 1e-3  # the same for the numbers of clones
+_PAIR_WIDTH = 1e-3  # the same for numbers of clones
 
 
 def _lattice(outcomes: Outcomes) -> Lattice:
@@ -46,7 +46,7 @@ def _lattice(outcomes: Outcomes) -> Lattice:
 def disclosure(*, n: int, rate: float, eps0: float, delta0: float, analysis: str = "feldman2022") -> float:
     """Return the probability that a round of (eps0, delta0)-LDP reports discloses a client's record.
 
-    With probability gamma the client is among the reports. They are 1 + (n - 1) gamma on average then, and
+    With probability gamma the client reports. The mean number of reports is then 1 + (n - 1) gamma, and
     ``profiles.approximate.disclosure`` is linear in their number.
 
     Args:
@@ -54,7 +54,10 @@ def disclosure(*, n: int, rate: float, eps0: float, delta0: float, analysis: str
         rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, >= 0.
         delta0: its failure probability, in [0, 1).
-        analysis: "feldman2022" or "feldman2021", the clones that the rest is dominated by.
+        analysis: "feldman2022" or "feldman2021", the clones pair that is meant.
+
+    Returns:
+        An upper bound.
 
     Raises:
         ValueError: an argument is out of range.
@@ -99,7 +102,7 @@ class ShufflingConversion:
         ]
 
     def _shuffle(self, k: int) -> RenyiCurve:
-        """Return the Renyi curve of the clones pair of k reports, made when it is first asked for."""
+        """Return the Renyi curve of the clones pair of k reports, which is computed at its first use."""
 
         @functools.cache
         def lattice() -> Lattice:
@@ -120,7 +123,7 @@ class ShufflingConversion:
             order: Renyi orders lambda, whole numbers >= 2, any shape.
 
         Returns:
-            An upper bound: in blocks of 5%, the fewest reports with the largest sample.
+            An upper bound: each block of 5% counts as its fewest reports and its largest sample.
 
         Raises:
             ValueError: an order is not a whole number >= 2.

@@ -1,8 +1,8 @@
 """Distributed check-in with Gaussian noise: liew2022, Theorem 5 (appendix B.1), re-derived.
 
-Each of n clients takes part with probability gamma (``rate``), on its own; the reports are records with noise
-N(0, sigma^2 I), and the server publishes their average. Nobody is told how many took part. Neighbours
-are the records of n clients, and the same without one of them. Given that k of the other n - 1 take part, the
+Each of n clients takes part independently with probability gamma (``rate``); the reports are records with
+noise N(0, sigma^2 I), and the server publishes their average, but not how many took part. Neighbours are the
+records of n clients, and the same without one of them. Given that k of the other n - 1 take part, the
 average has the law p_k = N(0, sigma^2/k I) without the client and q_k = N(1/(k + 1), sigma^2/(k + 1) I) with
 it, and the two data sets give
 
@@ -10,19 +10,20 @@ it, and the two data sets give
 
 For k = 0 the paper lets the server publish N(0, sigma^2 I) in place of an average.
 
-What the paper leaves open or has wrong:
+The paper leaves open or has wrong:
 
-- sigma counts in units of the largest distance between two records: with records of others that are not 0 the
-  means differ by up to that over k + 1. For vectors clipped to norm C that is 2C; the paper takes C.
-- It computes in one dimension. In d dimensions the noise orthogonal to the record tells k from k + 1, and the
-  factor of the variances counts d times (``dimension``). ``shuffledp.checkin.distributed`` takes the number
-  of reports to be public, and then depends neither on d nor on these variances.
-- Its moments E_q (p/q)^l, of the data set without over that with the client, are infinite for l >= k + 1,
-  since p_k is the wider law. Its formula has those of the other direction with another exponent. Here with
-  over without is expanded exactly, in E_p (q/p)^l, which needs no factor 3; without over with is bounded by
-  Taylor's theorem, since the density ratio of the mixtures is at most 1/(1 - gamma).
-- E_p (q/p)^l does not always fall with k, as Lemmas 4 and 5 need: below sigma^2 = (l - 1)/(2 (l + 1)) it
-  grows at k = 1. Here its largest value from k on is taken.
+- sigma is in units of the largest distance between two records: as the records of others need not be 0, the
+  means differ by up to that distance over k + 1. For vectors clipped to norm C it is 2C; the paper uses C.
+- The paper computes in one dimension. In d dimensions the noise orthogonal to the record distinguishes k from
+  k + 1, and the factor of the variances counts d times (``dimension``). In ``shuffledp.checkin.distributed``
+  the number of reports is public, and nothing depends on d or on these variances.
+- The paper's moments E_q (p/q)^l, of the data set without the client over that with it, are infinite for
+  l >= k + 1, since p_k is the wider law. Its formula is that of the other direction with another exponent.
+  Here the direction "with over without" is expanded exactly, in E_p (q/p)^l, which needs no factor 3. The
+  direction "without over with" is bounded by Taylor's theorem, since the density ratio of the mixtures is at
+  most 1/(1 - gamma).
+- E_p (q/p)^l does not always fall with k, as Lemmas 4 and 5 need: for sigma^2 < (l - 1)/(2 (l + 1)) it grows
+  at k = 1. Here its largest value from k on is used.
 - Lemmas 4 and 5 lack the binomial's gamma^k (1 - gamma)^(n - k); the prefactor must be 1/(lambda - 1); and
   (13) and (15) have the exponents of gamma and 1 - gamma exchanged, and (15) starts at 2.
 """
@@ -42,13 +43,13 @@ from shuffledp.checks import FloatArray
 from shuffledp.distributions.tilted_binomials import binomial_blocks
 
 DIRECTIONS = ("with", "without")
-# The cost of an order grows with the order. Infinity is an upper bound as well.
+# The time of an order grows with the order, so larger ones have the trivial upper bound, infinity.
 LARGEST_ORDER = 2**13
-# With this width blocks of several values only occur beyond 2222, where moments fall with k at all orders.
+# With this width blocks of several values occur only beyond 2222, where moments fall with k at all orders.
 _WIDTH = 9e-4
-_MOST_LISTED = 2**20  # numbers of reports that Lemma 5 takes one by one
-_SHRINK = 0.95  # of the ranges in which rare, small numbers of reports are gathered
-_TERMS = 2**20  # of the table of moments that are held at once
+_MOST_LISTED = 2**20  # largest number of reports that Lemma 5 may take one by one
+_SHRINK = 0.95  # ratio of the ends of the ranges into which rare, small numbers of reports are merged
+_TERMS = 2**20  # how many terms of the table of moments are in memory at once
 
 
 def gaussian_log_moment(
@@ -69,7 +70,7 @@ def gaussian_log_moment(
         direction: "with" for E_p (q/p)^l or "without" for E_q (p/q)^l.
 
     Returns:
-        The logarithm, exact but for rounding, of the broadcast shape.
+        The logarithm, exact up to rounding, of the broadcast shape.
 
     Raises:
         ValueError: an argument is out of range.
@@ -100,13 +101,18 @@ def _log_moment(order: FloatArray, k: FloatArray, sigma: float, dimension: int) 
 
 
 class _Weights(NamedTuple):
-    """A bound on the law of the number of others: probabilities, and the least number each may stand for."""
+    """A bound on the law of the number of others who report.
+
+    Attributes:
+        log_weight: logarithms of probabilities.
+        low: the least number of others that each stands for.
+    """
 
     log_weight: FloatArray
     low: FloatArray
 
 
-# From the number of others and the rate to a bound on the law of those who take part.
+# Maps the number of other clients and the rate to a bound on the law of how many of them report.
 _Law = Callable[[int, float], _Weights]
 
 
@@ -124,7 +130,8 @@ def _somebody(weights: _Weights) -> _Weights:
 
 
 def _whole_law(others: int, rate: float) -> _Weights:
-    """Return the law in narrow blocks; below them, rarer than e^-60, are ranges that count by their tails."""
+    """Return the law in narrow blocks; the rarer numbers below them are in ranges, weighted by their
+    tails."""
     log_p, log_q = math.log(rate), math.log1p(-rate)
     blocks = binomial_blocks(others, log_p, log_q, relative_width=_WIDTH)
     with np.errstate(divide="ignore"):
@@ -178,7 +185,7 @@ class _Moments:
         self._known = np.empty(0)
 
     def _largest_from(self, low: FloatArray, order: FloatArray) -> FloatArray:
-        """Return log of the largest moment at k >= low (> 0); they fall with k from sqrt(l) on."""
+        """Return log of the largest moment at k >= low (> 0); moments fall with k from sqrt(l) on."""
         value = _log_moment(order, low, self._sigma, self._dimension)
         most = int(math.sqrt(float(order.max()))) + 1
         if low.min() >= most or (low == 0).all():
@@ -250,8 +257,9 @@ def theorem_5(
         n: number of clients.
         rate: probability gamma of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
-        dimension: of the records; the printed form knows only 1.
-        as_printed: the printed lines 12 and 13, their prefactor read as 1/(lambda - 1); an estimate.
+        dimension: of the records; the printed form has only 1.
+        as_printed: whether to evaluate the printed lines 12 and 13, with the prefactor read as
+            1/(lambda - 1), which is an estimate.
 
     Returns:
         An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.
@@ -277,17 +285,18 @@ def theorem_5_by_lemma_4(
 ) -> float | FloatArray:
     """Return Renyi DP of distributed check-in: Theorem 5 with its sums bounded by Lemma 4.
 
-    A round counts as one with a single report, with probability e^(-Delta^2 mu/2), or else as one with
-    (1 - Delta) mu + 1 reports, mu = (n - 1) gamma. A round of nobody has its own probability.
+    With probability e^(-Delta^2 mu/2) a round counts as one with a single report, otherwise as one with
+    (1 - Delta) mu + 1 reports, mu = (n - 1) gamma. A round in which nobody reports has its own probability.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
         rate: probability gamma of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
-        slack: Delta, in [0, 1]; the paper draws 0.5.
-        dimension: of the records; the printed form knows only 1.
-        as_printed: the printed lines 14 and 15, their prefactor read as 1/(lambda - 1); an estimate.
+        slack: Delta, in [0, 1]; the paper plots 0.5.
+        dimension: of the records; the printed form has only 1.
+        as_printed: whether to evaluate the printed lines 14 and 15, with the prefactor read as
+            1/(lambda - 1), which is an estimate.
 
     Returns:
         An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.
@@ -316,18 +325,18 @@ def theorem_5_by_lemma_5(
 ) -> float | FloatArray:
     """Return Renyi DP of distributed check-in: Theorem 5 with its sums cut off by Lemma 5.
 
-    Numbers of reports up to ``cut`` = (1 + Delta) mu, mu = (n - 1) gamma, are taken one by one; larger ones
-    count as cut + 1, with probability e^(-Delta^2 mu/(2 + Delta)).
+    Numbers of reports up to ``cut`` = (1 + Delta) mu, mu = (n - 1) gamma, are taken one by one. Larger
+    numbers count as cut + 1, with probability e^(-Delta^2 mu/(2 + Delta)).
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
         rate: probability gamma of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
-        cut: a whole number, at least mu; the paper draws 200 for a mu of about 60.
-        dimension: of the records; the printed form knows only 1.
-        as_printed: the printed lines 12 and 13 with the sums cut off, their prefactor read as
-            1/(lambda - 1); an estimate.
+        cut: a whole number, at least mu; the paper plots 200 for a mu of about 60.
+        dimension: of the records; the printed form has only 1.
+        as_printed: whether to evaluate the printed lines 12 and 13 with the sums cut off, with the prefactor
+            read as 1/(lambda - 1), which is an estimate.
 
     Returns:
         An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.

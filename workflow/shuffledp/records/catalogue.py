@@ -1,4 +1,4 @@
-"""All products of a run of the workflow, and what became of them."""
+"""The catalogue of all products of a run of the workflow: which are current, and which were made."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from shuffledp.records.product import Product
 
 
 class Catalogue:
-    """All products of a workflow run: stages their requests, knows which are current, and counts.
+    """All products of a workflow run: stages their requests, remembers which are current, and counts them.
 
     Args:
-        folder: where requests are kept.
-        staged: whether this process works for another one that has staged the same products, and whose word
-            is taken for which are current; what it has not staged is.
+        folder: of the requests.
+        staged: whether this process works for another one that has staged products already. Its requests say
+            which of these are current; products that it has not staged are staged here.
     """
 
     def __init__(self, folder: Path | str, *, staged: bool = False) -> None:
@@ -27,12 +27,12 @@ class Catalogue:
         self._entries: list[tuple[str, Product, int | None]] = []
 
     def add(self, kind: str, product: Product) -> None:
-        """Stage a product; ``kind`` is the plural that the summary counts it under.
+        """Stage a product; ``kind`` is the plural under which the summary counts it.
 
-        A product that reads others is current only if they are; they must have been added before.
+        A product that reads other products is current only if they are; they must have been added before.
 
         Raises:
-            ValueError: a file is where the folder of an output must be.
+            ValueError: a file is in the place of the folder of an output.
         """
         refusals.check_folders((os.path.dirname(path) for path in product.outputs), self._folders)
         request = Path(self.folder) / product.record
@@ -56,7 +56,7 @@ class Catalogue:
         return path in self._current
 
     def summary(self) -> str:
-        """Return, a line a kind, how many products came from the cache and how many were made since."""
+        """Return, in one line for each kind, how many products came from the cache and how many were made."""
         lines = []
         for kind in dict.fromkeys(kind for kind, _, _ in self._entries):
             entries = [(product, before) for other, product, before in self._entries if other == kind]

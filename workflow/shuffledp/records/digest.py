@@ -1,14 +1,14 @@
-"""What code a product depends on, as a digest that does not know where code lies.
+"""Digests of the code that a product depends on, which do not depend on where the code lies.
 
-The digest of a module is that of two things: its text without comments, docstrings and the import lines of
-this package; and, for each name that such an import binds, the name, what it stands for in the module that
-defines it, and the digest of that module. So a module may be moved to another folder, or be named anew, and
-every digest stays what it was, while a change of one constant changes the digests of all that depend on it,
-and of nothing else.
+The digest of a module is computed from two things: its text without comments, docstrings and the import lines
+of this package; and, for each name that such an import binds, the name, the object's name in the module that
+defines it, and the digest of that module. So a module may be moved to another folder or be renamed, and
+no digest changes, while a change of one constant changes the digests of all modules that depend on it, and of
+no others.
 
-Only import statements are followed. A module that is imported by a name which is put together at run time
-must be named by the product itself. A package's ``__init__`` that runs on the way to a submodule does
-not count, since it can only collect: a name that it passes on counts as that of the module which defines it.
+Only import statements are followed. If a module is imported by a name that is built at run time, the product
+itself must name the module. A package's ``__init__`` that runs on the way to a submodule does not count,
+since it only re-exports names: such a name counts as that of the module which defines it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class _Binding:
     """A name that an import of this package binds.
 
     Attributes:
-        scope: the function or class that the import stands in, with those around it; "" for the module.
+        scope: the function or class with the import, with those around it; "" for the module.
         alias: the name.
-        module: what it is imported from.
-        attribute: what it stands for there; "" for the module itself.
+        module: the module that it is imported from.
+        attribute: the name there; "" if the module itself is imported.
     """
 
     scope: str
@@ -50,14 +50,14 @@ class _Binding:
 
 @dataclass(frozen=True)
 class _Code:
-    """What counts of a file: its text without explanations and imports, and what the imports bind."""
+    """The part of a file that counts: its text without explanations and imports, and what imports bind."""
 
     text: bytes
     bindings: tuple[_Binding, ...]
 
 
 def _path(module: str) -> Path | None:
-    """Return the file of a module of this package, or None if there is none; it is not imported for that."""
+    """Return the file of a module of this package, without importing it; None if there is none."""
     first, *rest = module.split(".")
     spec = importlib.util.find_spec(first) if first == PACKAGE else None
     if spec is None or not spec.submodule_search_locations:
@@ -77,10 +77,10 @@ def _module(name: str) -> _Code | None:
 
 
 class _Kept:
-    """What counts of files, by the SHA-256 of their bytes, in a file that is read once.
+    """A cache, in a file, of the parts of source files that count, by the SHA-256 of their bytes.
 
     Args:
-        path: the file; what it holds by another rule or another Python counts for nothing.
+        path: the file; content that was written by another rule or another Python is ignored.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,16 +94,16 @@ class _Kept:
             if content["rule"] == self._rule:
                 self._known = {key: _read(kept) for key, kept in content["code"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            pass  # it is no more than a shortcut
+            pass  # without the cache everything is computed anew
 
     def code(self, source: bytes) -> _Code:
-        """Return what counts of a file."""
+        """Return the part of a source file that counts."""
         key = hashlib.sha256(source).hexdigest()
         self._used[key] = self._known.get(key) or _code(source, PACKAGE)
         return self._used[key]
 
     def save(self) -> None:
-        """Write what was asked for, if any of it is new."""
+        """Write the entries that were used, if any of them is new."""
         if self._used.keys() - self._known.keys():
             code = {
                 key: [one.text.decode("latin-1"), [list(astuple(binding)) for binding in one.bindings]]
@@ -122,15 +122,15 @@ _KEPT: _Kept | None = None
 
 @contextmanager
 def kept(path: Path | str) -> Iterator[None]:
-    """Take what counts of a source file from a file that an earlier process has left, and leave it anew.
+    """Within the block, use the cache in a file that an earlier process may have written, then write it anew.
 
-    Parsing the sources takes longer than all other planning. The digests are the same with and without.
+    Parsing the sources takes longer than all other planning. The digests are the same without the cache.
 
     Args:
-        path: the file, which need not be there.
+        path: of the cache, which need not exist.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     global _KEPT
     before, _KEPT = _KEPT, _Kept(Path(path))
@@ -142,7 +142,7 @@ def kept(path: Path | str) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Forget what was read, so that edits of source files count in this process too."""
+    """Clear all caches in memory, so that later edits of source files count in this process."""
     _module.cache_clear()
     _defined.cache_clear()
     _digests.cache_clear()
@@ -150,11 +150,11 @@ def forget() -> None:
 
 
 def modules_behind(modules: Iterable[str], without: Iterable[str] = ()) -> list[str]:
-    """Return the modules of this package that the given ones depend on, themselves included, sorted.
+    """Return the sorted modules of this package that the given ones depend on, these included.
 
     Args:
         modules: full names.
-        without: modules that do not count, nor does what lies behind them alone.
+        without: modules that do not count, as do those on which they alone depend.
     """
     return sorted(_behind(modules, frozenset(without)))
 
@@ -173,14 +173,15 @@ def _behind(modules: Iterable[str], without: frozenset[str]) -> set[str]:
 
 @functools.cache
 def _defined(binding: _Binding) -> tuple[str, str]:
-    """Return the module that defines what a binding stands for, and its name there ("" for the module)."""
+    """Return the module that defines the object of a binding, and the object's name there ("" for a
+    module)."""
     place = binding.module, binding.attribute
     passed: set[tuple[str, str]] = set()
     while place[1] and place not in passed:
         passed.add(place)
         code = _module(place[0])
         for one in code.bindings if code is not None else ():
-            # a package that imports its own submodule binds the name to what is looked for
+            # a package that imports its own submodule binds the submodule's name to itself
             if (one.scope, one.alias) == ("", place[1]) and (one.module, one.attribute) != place:
                 place = one.module, one.attribute
                 break
@@ -202,10 +203,10 @@ class _Digests:
         self._reach: dict[str, set[str]] = {}
 
     def of(self, module: str) -> bytes:
-        """Return the digest of a module: nothing for one that does not count or is none of this package.
+        """Return the digest of a module; empty if it does not count or is not of this package.
 
-        Modules that import each other are digested together: each of them first by its text, then as many
-        times as there are modules by its text and the digests of those that it imports.
+        Modules that import each other are digested together, in as many passes as there are modules: in each
+        pass, every module by its text and the digests that the modules it imports have so far.
         """
         if module in self._without or _module(module) is None:
             return b""
@@ -219,7 +220,7 @@ class _Digests:
 
     def _digest(self, module: str, circle: dict[str, bytes]) -> bytes:
         code = _module(module)
-        assert code is not None  # of() asks for no other
+        assert code is not None  # of() has checked it
         entries = []
         for binding in code.bindings:
             target, attribute = _defined(binding)
@@ -242,8 +243,8 @@ def _digests(without: frozenset[str]) -> _Digests:
 def code_digest(modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Return a digest of the code that the given modules of this package depend on.
 
-    Comments and docstrings do not count, so that explaining a training loop better does not rerun it; nor
-    does it count where code lies.
+    Comments and docstrings do not count, so that better explanations of a training loop do not rerun it. The
+    place of the code does not count either.
 
     Args:
         modules: full names.
@@ -254,12 +255,12 @@ def code_digest(modules: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     return hashlib.sha256(b"\0".join(each)).hexdigest()[:16]
 
 
-# Keyed by content, and remembered, since hundreds of products depend on the same modules.
+# Cached by content, since hundreds of products depend on the same modules.
 @functools.cache
 def _code(source: bytes, package: str) -> _Code:
-    """Return what counts of a Python file, the import lines of ``package`` taken out.
+    """Return the part of a Python file that counts, without the import lines of ``package``.
 
-    The text is cut by position, not printed from a syntax tree, whose form depends on the Python version.
+    The text is cut by position and not printed from a syntax tree, whose form depends on the Python version.
     """
     lines = source.splitlines()
     found = _Found(package)
@@ -286,7 +287,8 @@ def _code(source: bytes, package: str) -> _Code:
 
 
 def _names(node: ast.AST, package: str) -> list[tuple[str, str, str]]:
-    """Return what a node binds if it is an import of the package: alias, module and attribute."""
+    """Return alias, module and attribute of each name that a node binds, if it is an import of the
+    package."""
     found = []
     if isinstance(node, ast.Import):
         found = [(alias.asname or alias.name, alias.name, "") for alias in node.names]
@@ -296,15 +298,15 @@ def _names(node: ast.AST, package: str) -> list[tuple[str, str, str]]:
 
 
 class _Found:
-    """What one walk through a syntax tree finds: a walk for each would take most of the time of a dry run.
+    """What one walk through a syntax tree finds; separate walks would take most of the time of a dry run.
 
     Args:
-        package: whose imports count.
+        package: the package whose imports count.
 
     Attributes:
         cut: docstrings and imports of the package.
         strings: other strings.
-        bindings: what imports bind when the module runs; those for a type checker alone decide nothing.
+        bindings: what imports bind when the module runs; imports for a type checker alone do not count.
     """
 
     def __init__(self, package: str) -> None:
@@ -314,7 +316,7 @@ class _Found:
         self.bindings: list[_Binding] = []
 
     def walk(self, node: ast.AST, scope: str, *, runs: bool) -> None:
-        """Go through a node and what is below it; ``runs`` is whether the module runs it."""
+        """Go through a node and its children; ``runs`` says whether the node is run when the module is."""
         left_out = None
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = _names(node, self._package)

@@ -1,4 +1,4 @@
-"""Reading and writing files so that nobody ever sees half of one."""
+"""Reading and writing files such that no reader ever sees a half-written one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
-    """Give a temporary file beside ``path``, which takes its place once the block ends without an error."""
+    """Yield the path of a temporary file, which replaces ``path`` if the block ends without an error."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
@@ -35,13 +35,13 @@ def _umask() -> int:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a text file (UTF-8, newlines as they are) in one step."""
+    """Write a text file (UTF-8, newlines unchanged) and replace the old one in one step."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def write_json(path: Path | str, content: Any) -> None:
-    """Write an indented JSON file with sorted keys in one step."""
+    """Write an indented JSON file with sorted keys and replace the old one in one step."""
     write_text(path, json.dumps(content, indent=2, sort_keys=True, allow_nan=False) + "\n")
 
 
@@ -49,7 +49,7 @@ def read_json(path: Path | str) -> Any:
     """Read a JSON file.
 
     Raises:
-        ValueError: the file is no JSON; the message names it and the remedy.
+        ValueError: the file is not JSON; the message names it and the remedy.
     """
     content = Path(path).read_bytes()
     try:

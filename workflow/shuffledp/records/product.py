@@ -1,11 +1,11 @@
-"""What the workflow makes, and whether it still holds.
+"""Products of the workflow, and whether they are current.
 
-A product (a curve, a figure, a ledger) is made on a request: its parameters and a digest of the library code
-that it depends on (``digest``). The record beside it keeps the request and the checksums of what went in and
-came out (``requests``). A product is current if its record has the parameters and the digest of the request
-and the checksums of the files: this is decided by content alone, so that it holds in a fresh clone, where
-times of modification mean nothing. The modules that a record names are for the reader: they may have been
-moved since.
+A product (a curve, a figure, a ledger) is made on a request, which holds its parameters and a digest of the
+library code that it depends on (``digest``). The record beside the product keeps the request and the
+checksums of its input and output files (``requests``). A product is current if its record has the parameters
+and the digest of the request, and the checksums of the files. Content alone decides, so that the answer is
+right in a fresh clone, where times of modification mean nothing. The modules that a record names are
+information for readers: they may have been moved since.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Product:
         modules: the modules whose code decides the content.
         outputs: paths of the files made.
         inputs: paths of the files read.
-        without: modules behind those that decide nothing in it, such as checks of arguments.
+        without: modules behind those that do not decide the content, such as checks of arguments.
     """
 
     record: str
@@ -41,7 +41,7 @@ class Product:
     without: Sequence[str] = field(default=())
 
     def request(self) -> dict[str, Any]:
-        """Return what the product is made on: parameters, modules, and the digest of those that count."""
+        """Return the request: parameters, modules, and the digest of the modules that count."""
         request = {"parameters": dict(self.parameters), "modules": list(self.modules)}
         if self.without:
             request["without"] = list(self.without)
@@ -61,7 +61,7 @@ class Product:
         return cls(**{key: value for key, value in content.items() if key in known})
 
     def is_current(self) -> bool:
-        """Return whether outputs and record are there and match the request, the inputs and each other."""
+        """Return whether outputs and record exist and match the request, the inputs and each other."""
         try:
             record = files.read_json(self.record)
             request = self.request()

@@ -1,4 +1,4 @@
-"""What computed a result: versions, the revision of the code, time of day and wall time."""
+"""Provenance of a result: versions, the revision of the code, time of day and wall time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ _PRODUCTS = tuple(f":(exclude){path}" for path in ("results", "figures", "docs/c
 
 
 def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Return what computed a result: versions, git revision, time of day and wall time."""
+    """Return the environment of a result: versions, git revision, time of day and wall time.
+
+    Args:
+        packages: whose versions are recorded.
+        seconds: wall time that the result took.
+    """
     return {
         "python": platform.python_version(),
         "versions": {name: metadata.version(name) for name in packages},
@@ -26,7 +31,7 @@ def environment(*, packages: Sequence[str], seconds: float) -> dict[str, Any]:
 def git_state() -> dict[str, Any] | None:
     """Return the revision and whether tracked files differ from it, or None outside a git checkout.
 
-    Files that the workflow itself writes do not count, since results that were just made decide nothing.
+    Files that the workflow itself writes do not count, since they do not decide the result.
     """
     try:
         revision = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Errors of the operating system, for people to read: told in a line, and some of them foreseen."""
+"""Errors of the operating system in one line, and checks that foresee some of them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ _REMEDIES: dict[type[OSError], str] = {
 
 
 def of_system(error: OSError) -> str:
-    """Return what to tell of an error of the operating system: the path, what is wrong and the remedy.
+    """Return the message for an error of the operating system: the path, what is wrong and the remedy.
 
     Args:
-        error: as Python raises it; one without a path, as of a network or of memory, is told by its reason.
+        error: as Python raises it. If it has no path, as errors of a network or of memory, the message has
+            the reason alone.
     """
     reason = error.strerror or str(error) or type(error).__name__
     if error.filename is None:
         return f"the operating system refuses: {reason}; free what is short, and try again"
-    # the second path is that which a file shall take the place of, and the one that somebody named
+    # a second path is the file to be replaced, which is the one that the user named
     path = error.filename if error.filename2 is None else error.filename2
     words = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else str(path)
     return f"{words} cannot be read or written ({reason}); {_REMEDIES.get(type(error), _REMEDY)}"
 
 
 def of_folder(path: str, *, written: bool = True) -> str | None:
-    """Return why a folder cannot be made or written to, as far as that can be told without trying; or None.
+    """Return why a folder cannot be made or written to, as far as that is known without trying; else None.
 
     Args:
-        path: of the folder, which need not be there.
-        written: whether it shall be written to now; if not, only a file in its place is an obstacle.
+        path: of the folder, which need not exist.
+        written: whether it is to be written to now; if not, only a file in its place is an obstacle.
     """
     folder = Path(path)
     there = next(one for one in (folder, *folder.parents) if one.exists())
@@ -48,14 +49,14 @@ def of_folder(path: str, *, written: bool = True) -> str | None:
 
 
 def check_folders(paths: Iterable[str], checked: set[str] | None = None) -> None:
-    """Make sure that no file is where a folder must be.
+    """Make sure that no file is in the place of a folder.
 
     Args:
-        paths: of folders, which need not be there.
-        checked: folders that were looked at already, to which these are added.
+        paths: of folders, which need not exist.
+        checked: folders that were checked already, to which these are added.
 
     Raises:
-        ValueError: a file is; the message names it, and what is to lie below.
+        ValueError: there is such a file; the message names it, and the folder.
     """
     seen = set() if checked is None else checked
     for path in paths:

@@ -1,4 +1,4 @@
-"""Requests, from which a product is made, and the record that is written beside it when it has been made."""
+"""Requests, on which products are made, and the records that are written beside them afterwards."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from shuffledp.records import files
 from shuffledp.records.product import Product, checksums
 
-_CURRENT = 1  # when the request of a current product is dated: seconds after the beginning of time
+_CURRENT = 1  # the time of modification of a current product's request, in seconds since 1970
 _REQUESTED = ("parameters", "modules", "without", "code")
 
 
 def stage(product: Product, folder: Path | str, *, current: bool | None = None) -> str:
-    """Write the product's request to a file that a make-like tool can take as an input.
+    """Write the product's request to a file that a make-like tool can use as an input.
 
-    The file is dated at the beginning of time if the product is current, and newer than its outputs if it is
-    not, so that comparing times of modification gives the right answer.
+    The file is dated 1970 if the product is current, and newer than its outputs if it is not, so that
+    comparing times of modification gives the right answer.
 
     Args:
         product: the product.
-        folder: where requests are kept; never tracked.
-        current: whether the product needs no making; None to decide by the product alone.
+        folder: of the requests, which is never tracked.
+        current: whether the product is current; None to decide by the product alone.
 
     Returns:
         The path of the request.
@@ -51,7 +51,7 @@ def _read_or_none(path: Path) -> Any:
 
 
 def is_of_current(path: Path) -> bool:
-    """Return whether a request says that its product needed no making when it was staged."""
+    """Return whether a request says that its product was current when it was staged."""
     return path.stat().st_mtime == _CURRENT
 
 
@@ -60,8 +60,8 @@ def record(request_path: Path | str, *, environment: Mapping[str, Any] | None = 
 
     Args:
         request_path: the file that ``stage`` wrote.
-        environment: what else a reader may want to know (versions, device, wall time); none for products
-            that shall be the same bytes everywhere.
+        environment: further information for readers (versions, device, wall time); None for products whose
+            bytes have to be the same everywhere.
     """
     request = files.read_json(request_path)
     content = {

@@ -1,4 +1,4 @@
-"""Tables of results: CSV files that are the same bytes for the same numbers."""
+"""Tables of results: CSV files whose bytes are equal if their numbers are."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ _EXACT = functools.partial(rounding.shown, kind="exact", digits=None)
 def write_table(path: Path | str, columns: Mapping[str, ArrayLike] | pd.DataFrame) -> None:
     """Write columns of one length as CSV: "\\n" line ends, no index.
 
-    Every number has as many digits as it takes to read the same double back, so that a bound in a table is
-    the accountant's own, and so are the points that it was computed at.
+    Every number is written with enough digits to read the same double back, so that bounds in a table, and
+    the points at which they were computed, are exactly the accountant's.
     """
     with files.replacing(path) as temporary:
         pd.DataFrame(columns).to_csv(temporary, index=False, float_format=_EXACT, lineterminator="\n")
 
 
 def read_table(path: Path | str, *, needs: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Read a table that ``write_table`` wrote: the same numbers.
+    """Read a table that ``write_table`` wrote, with the same numbers.
+
+    Args:
+        path: of the table.
+        needs: columns that it must have.
 
     Raises:
         ValueError: the file is missing, no CSV, empty, or lacks one of the columns in ``needs``; the

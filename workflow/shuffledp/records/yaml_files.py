@@ -1,4 +1,4 @@
-"""Files of YAML that people write: what they hold, and on which line a key stands."""
+"""YAML files that people write: their content, and the line of each key."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import yaml
 
 from shuffledp.records import refusals
 
-# What YAML 1.2 calls a number and YAML 1.1, which the reader speaks, leaves a string: 1e-8, 1e5.
+# Numbers such as 1e-8 and 1e5 of YAML 1.2, which are strings in YAML 1.1, the version of the reader.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)[eE][-+]?\d+")
-# In C where it is there: files are read again by every job of the workflow.
+# The reader in C, where there is one, since every job of the workflow reads the files again.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @functools.cache
 def composed(text: str) -> yaml.Node | None:
-    """Return the nodes of a text in YAML, which know their lines."""
+    """Return the nodes of a text in YAML, which have their lines."""
     return yaml.compose(text, Loader=_LOADER)
 
 
@@ -30,14 +30,14 @@ def loaded(text: str) -> Any:
 
 
 def parsed(name: str, parse: Callable[[str], Any] = loaded) -> Any:
-    """Return what a parser of YAML makes of a file.
+    """Return the content of a YAML file.
 
     Args:
         name: of the file.
-        parse: from its text to keys and values, or to the nodes that ``composed`` returns.
+        parse: function of the text that returns keys and values (``loaded``) or nodes (``composed``).
 
     Raises:
-        ValueError: the file cannot be read, or is no YAML; the message is one line.
+        ValueError: the file cannot be read, or is not YAML; the message is one line.
     """
     text = ""
     try:
@@ -52,7 +52,7 @@ def parsed(name: str, parse: Callable[[str], Any] = loaded) -> Any:
 
 
 def _slowly(text: str) -> Exception:
-    """Return the error of the reader in Python, which never places it beyond the end of the text."""
+    """Return the error of the reader in Python, whose position is never beyond the end of the text."""
     try:
         yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
@@ -61,7 +61,7 @@ def _slowly(text: str) -> Exception:
 
 
 def _invalid(name: str, error: Exception) -> str:
-    """Say in a line where a file is no YAML."""
+    """Return in one line where a file is not YAML."""
     if isinstance(error, RecursionError):
         return f"{name} is nested too deeply to be read; write it flat"
     mark = getattr(error, "problem_mark", None)
@@ -72,7 +72,7 @@ def _invalid(name: str, error: Exception) -> str:
 
 
 def with_numbers(value: Any) -> Any:
-    """Return keys and values in which numbers with exponents are numbers."""
+    """Return keys and values with strings such as 1e-8 replaced by numbers."""
     if isinstance(value, dict):
         return {key: with_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -81,7 +81,7 @@ def with_numbers(value: Any) -> Any:
 
 
 def line(root: yaml.Node | None, path: Sequence[str | int]) -> int | None:
-    """Return the line of a key or list item, or None if it is not there.
+    """Return the line of a key or list item; None if there is no such item.
 
     Args:
         root: the nodes of the file.
@@ -103,14 +103,14 @@ def line(root: yaml.Node | None, path: Sequence[str | int]) -> int | None:
 
 
 def refuse_repeated(root: yaml.Node | None, name: str) -> None:
-    """Refuse a file in which a key stands twice in one mapping, of which a reader takes the last.
+    """Refuse a file with a repeated key in one mapping, since a reader would silently use the last one.
 
     Args:
         root: the nodes of the file.
         name: of the file.
 
     Raises:
-        ValueError: one does; the message names the key and both lines.
+        ValueError: there is one; the message names the key and both lines.
     """
     waiting, seen = [root], set()
     while waiting:
