@@ -165,6 +165,6 @@ def said(message, *values):
 
 def test_missing_notes_are_explained_and_other_lines_are_as_they_were():
     notes = "86 jobs have missing provenance/metadata so that it in part cannot be used to trigger re-runs."
-    assert said(notes).startswith(f"{notes}\nThis is no fault: ")
-    assert said(notes).count("This is no fault") == 1
+    assert said(notes).startswith(f"{notes}\nThis is not an error: ")
+    assert said(notes).count("This is not an error") == 1
     assert said("%d of %s done", 3, "100%") == "3 of 100% done"

@@ -1,4 +1,4 @@
-"""All that a configuration asks for, as products of one catalogue."""
+"""All products that a configuration asks for, in one catalogue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def catalogue(
     folder: str,
     staged: bool,
 ) -> Catalogue:
-    """Return all products, of which those whose request changed are staged for the rules to see.
+    """Return all products, and stage those whose request has changed, so that the rules see it.
 
     Args:
         settings: the configuration.
@@ -44,7 +44,7 @@ def catalogue(
 
 
 def reported(products: Catalogue) -> list[Product]:
-    """Return the products that the report tells the origin of: all but runs that were never made."""
+    """Return the products whose origin the report shows: all except runs that were never made."""
     never = {run.record for run in products.products("trainings") if not Path(run.record).exists()}
     told = products.products("results", "trainings", "figures")
     return [product for product in told if product.record not in never]

@@ -1,4 +1,4 @@
-"""Curves of bounds as products of the workflow: what an accountant is asked for."""
+"""Curves of bounds as products of the workflow: accountant, variable, points and fixed values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _computes_nothing(**_: Any) -> NoReturn:
 
 @dataclass(frozen=True)
 class Curve(Table):
-    """One curve of a figure: what to compute, and whether it is plotted."""
+    """One curve of a figure: what is computed, and whether it is plotted."""
 
     accountant: str
     variable: str
@@ -60,6 +60,6 @@ class Curve(Table):
                 **own,
             },
             modules=(module, "shuffledp.accountants.curves", "shuffledp.records.tables"),
-            # names, words and ranges decide no number
+            # its names, words and ranges do not decide numbers
             without=("shuffledp.variables",),
         )

@@ -1,4 +1,4 @@
-"""What every script of the workflow does around its few lines: log, time, record, and fail readably."""
+"""What all scripts of the workflow share: they log, measure time, write records, and fail with one line."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CHECKPOINTS = "resources/checkpoints"
 
 
 def usable_folder(path: Path | str) -> Path:
-    """Return a folder, made if it is not there, in which a file was just written and deleted.
+    """Return a folder, made if it does not exist, after a file was written into it and deleted as a test.
 
     Raises:
-        OSError: it can't be made or written to.
+        OSError: the folder cannot be made or written to.
     """
     folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,8 @@ def usable_folder(path: Path | str) -> Path:
 
 
 def checkpoint_of(product_path: Path | str, suffix: str) -> Path:
-    """Return where the state of an unfinished product is kept; among results a failed job would lose it."""
+    """Return the path of the state of an unfinished product. It is not among the results, whose files
+    Snakemake deletes when a job fails."""
     path = Path(product_path)
     folder = path.parent.as_posix().strip("/.").replace("/", "-")
     return Path(CHECKPOINTS) / f"{folder}-{path.stem}{suffix}"
@@ -56,7 +57,7 @@ class _Warnings(logging.Handler):
 def logged(log: Path | str) -> Iterator[None]:
     """Turn an error into one line on standard error and exit status 1; the trace goes to ``log``.
 
-    What the library warns of goes to both, and does not end the job.
+    Warnings of the library go to both, and do not end the job.
     """
     path = Path(log)
     warnings = _Warnings()
@@ -70,7 +71,7 @@ def logged(log: Path | str) -> Iterator[None]:
         try:
             path.write_text(warnings.text() + traceback.format_exc(), encoding="utf-8")
             told += f" (trace in {path})"
-        except OSError:  # what stops the job, such as a full disk, may stop its log
+        except OSError:  # the cause of the failure, such as a full disk, may prevent the log
             pass
         print(told, file=sys.stderr)
         sys.exit(1)
@@ -91,13 +92,13 @@ def _in_words(error: Exception) -> str:
 def making(
     request: Path | str, *, log: Path | str, packages: Sequence[str] | None = None
 ) -> Iterator[Mapping[str, Any]]:
-    """Make a product: give the parameters of its request, and write its record once it is made.
+    """Yield the parameters of a product's request, and write its record after the block.
 
     Args:
         request: the file that ``requests.stage`` wrote.
         log: the rule's log.
-        packages: packages whose versions the record keeps, with the time taken; None for a product that
-            shall be the same bytes everywhere, whose record keeps neither.
+        packages: packages whose versions the record keeps, with the time taken; None for a product whose
+            bytes have to be the same everywhere, so that its record keeps neither.
     """
     with logged(log):
         start = time.perf_counter()
@@ -110,13 +111,14 @@ def making(
 
 _MISSING = "missing provenance/metadata"
 _EXPLAINED = (
-    "This is no fault: those are Snakemake's own notes, of which a clone has none. What has to be made "
-    "follows from the records beside the results (docs/howto/caching.md)."
+    "This is not an error: a clone has none of Snakemake's own notes. What has to be made follows from the "
+    "records beside the results (docs/howto/caching.md)."
 )
 
 
 def explain(record: logging.LogRecord) -> bool:
-    """Add to what Snakemake says of missing notes that this workflow needs none; a filter that passes all."""
+    """Add to Snakemake's message on missing notes that this workflow needs none. It is a logging filter that
+    lets every record pass."""
     message = record.getMessage()
     if _MISSING in message and _EXPLAINED not in message:
         record.msg, record.args = f"{message}\n{_EXPLAINED}", ()

@@ -1,4 +1,4 @@
-"""A bar on standard error that says how much of something is done, where standard error is a terminal."""
+"""A progress bar on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 def on_terminal() -> bool:
-    """Return whether somebody watches standard error."""
+    """Return whether standard error is a terminal."""
     return Console(stderr=True).is_terminal
 
 
 @contextmanager
 def progress_bar(title: str, *, total: int) -> Iterator[Callable[..., None]]:
-    """Give the function that moves the bar: it takes how much is done, and words that stand beside the bar.
+    """Yield the function that moves the bar; it takes how much is done, and words beside the bar.
 
     Args:
-        title: what stands before the bar.
+        title: words before the bar.
         total: how much there is to do.
     """
     columns = (

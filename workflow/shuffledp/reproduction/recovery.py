@@ -1,7 +1,7 @@
-"""How to go on after a crash: find who holds the directory and what is whole, and run the command again.
+"""Recovery from a crash: find out who holds the directory and which products are whole, and run again.
 
-python -m shuffledp.reproduction.recovery                          the command that was killed
-python -m shuffledp.reproduction.recovery --cores 2 all_figures    another
+python -m shuffledp.reproduction.recovery                          runs the command that was killed
+python -m shuffledp.reproduction.recovery --cores 2 all_figures    runs another one
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ FOLDER = Path(".snakemake")
 _NOTE, _KEYS = "run.json", {"host", "pid", "started", "arguments"}
 _RESUMING = "resume.lock"
 _POLL = 1.0  # seconds
-_DYING = 10.0  # seconds that a process which was killed may take to be gone
+_DYING = 10.0  # seconds within which a killed process has to be gone
 
 
 class HeldError(Exception):
-    """The directory is in use, as far as can be known from here."""
+    """The directory is in use, or may be in use from another machine."""
 
 
 def begin(arguments: Sequence[str], *, folder: Path | str = FOLDER) -> None:
-    """Note who runs what, until ``end``: called once a run holds the directory.
+    """Write a note of this process and its command, which ``end`` removes; to be called when a run starts.
 
     Args:
         arguments: those of Snakemake.
-        folder: where Snakemake keeps its state.
+        folder: of Snakemake's state.
     """
     me = psutil.Process()
     files.write_json(
@@ -47,7 +47,7 @@ def begin(arguments: Sequence[str], *, folder: Path | str = FOLDER) -> None:
         {
             "host": socket.gethostname(),
             "pid": me.pid,
-            # a number that no later process of that number has, not even after the next boot
+            # together with the process number this is unique, even after the next boot
             "started": me.create_time(),
             "arguments": list(arguments),
         },
@@ -55,17 +55,17 @@ def begin(arguments: Sequence[str], *, folder: Path | str = FOLDER) -> None:
 
 
 def end(*, folder: Path | str = FOLDER) -> None:
-    """Forget this process's note: its run ended well, and nothing of it is left to do."""
+    """Remove this process's note, since its run ended well and nothing is left to do."""
     note = noted(folder)
     if note is not None and note["pid"] == os.getpid():
         (Path(folder) / _NOTE).unlink()
 
 
 def noted(folder: Path | str = FOLDER) -> dict[str, Any] | None:
-    """Return the note of a run that has not ended well, or None."""
+    """Return the note of a run that has not ended well; None if there is none."""
     try:
         note = json.loads((Path(folder) / _NOTE).read_bytes())
-    except (OSError, ValueError):  # none, or torn by a power cut
+    except (OSError, ValueError):  # there is none, or a power cut has torn it
         return None
     return note if isinstance(note, dict) and note.keys() >= _KEYS else None
 
@@ -77,12 +77,12 @@ def check_free(note: dict[str, Any] | None) -> None:
         note: of the last run.
 
     Raises:
-        HeldError: a run is going on here, or one that was begun on another machine, which can't be asked,
-            has left its lock.
+        HeldError: a run goes on here; or a run was begun on another machine, where this cannot be checked,
+            and has left its lock.
     """
     if note is not None and note["host"] != socket.gethostname() and is_locked():
         raise HeldError(
-            f"the last run was begun on {note['host']}, and whether it still goes on can't be seen from "
+            f"the last run was begun on {note['host']}, and whether it still goes on cannot be seen from "
             f"{socket.gethostname()}: go on there, or make sure that it has ended and delete {FOLDER / _NOTE}"
         )
     if note is not None and _lives(note["pid"], note["started"]):
@@ -97,14 +97,14 @@ def check_free(note: dict[str, Any] | None) -> None:
 def _lives(pid: int, started: float) -> bool:
     try:
         process = psutil.Process(pid)
-        # to the second, since the clock may have been set meanwhile
+        # to the second, since the clock may have been adjusted in between
         return process.status() != psutil.STATUS_ZOMBIE and abs(process.create_time() - started) < 1
     except psutil.Error:
         return False
 
 
 def jobs_left() -> list[int]:
-    """Return the processes of jobs that run in this directory, though the run that began them is gone."""
+    """Return the processes of jobs in this directory that outlive the run which began them."""
     return [process.pid for process in _processes_here() if _is_job(process)]
 
 
@@ -115,7 +115,7 @@ def _processes_here() -> Iterator[psutil.Process]:
             mine = process.pid != os.getpid() and os.path.realpath(process.cwd()) == here
             if mine and process.status() != psutil.STATUS_ZOMBIE:
                 yield process
-        except psutil.Error:  # ended meanwhile, or somebody else's
+        except psutil.Error:  # the process has ended, or is another user's
             continue
 
 
@@ -127,27 +127,27 @@ def _words(process: psutil.Process) -> list[str]:
 
 
 def _is_snakemake(process: psutil.Process) -> bool:
-    # python -m snakemake, or the console script, which Python runs by its path
+    # as python -m snakemake, or as the console script, which Python runs by its path
     return "snakemake" in [Path(word).name for word in _words(process)[:3]]
 
 
 def _is_job(process: psutil.Process) -> bool:
     words = _words(process)
-    if "--mode" in words:  # Snakemake itself, as a cluster's job or one of its own
+    if "--mode" in words:  # Snakemake runs itself for jobs, on a cluster or locally
         return words[words.index("--mode") + 1] in ("remote", "subprocess")
     return any(f"{FOLDER}/scripts/" in word for word in words)
 
 
 def is_locked(folder: Path | str = FOLDER) -> bool:
-    """Return whether Snakemake's lock is there."""
+    """Return whether Snakemake's lock exists."""
     return any((Path(folder) / "locks").glob("*.lock"))
 
 
 def made_whole(since: float, folder: Path | str = FOLDER) -> list[str]:
-    """Return the files of products that were made since a time and are whole.
+    """Return the files of whole products that were made since a time.
 
-    A job that outlives its Snakemake makes a product that Snakemake takes for half made. Its record, written
-    last and with the checksums of everything else, says otherwise.
+    Snakemake takes a product for incomplete if its job outlived Snakemake. The product's record shows that it
+    is whole, since it is written last and has the checksums of all other files.
     """
     found = []
     for path in sorted((Path(folder) / "requests").rglob("*.json")):
@@ -163,12 +163,12 @@ def made_whole(since: float, folder: Path | str = FOLDER) -> list[str]:
 def _request(path: Path) -> dict[str, Any]:
     try:
         return files.read_json(path)
-    except ValueError:  # torn by a power cut
+    except ValueError:  # a power cut has torn the file
         return {}
 
 
 def resume(arguments: Sequence[str] | None = None) -> int:
-    """Clear what a dead run left, and run Snakemake; return its exit status.
+    """Clear the lock and notes of a dead run, and run Snakemake; return its exit status.
 
     Args:
         arguments: of Snakemake; None for those of the run that did not end well, if there is one.
@@ -182,7 +182,7 @@ def resume(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Keep others from resuming here at the same time; the lock goes with the process."""
+    """Keep other processes from resuming here at the same time; the lock ends with the process."""
     FOLDER.mkdir(exist_ok=True)
     with open(FOLDER / _RESUMING, "w") as stream:
         try:
@@ -211,13 +211,13 @@ def _resume(arguments: Sequence[str] | None) -> int:
         print(f"Waiting for what the dead run left running: process {', '.join(map(str, left))}", flush=True)
         while any(psutil.pid_exists(pid) for pid in left) and set(left) & set(jobs_left()):
             time.sleep(_POLL)
-        check_free(noted())  # somebody may have begun a run meanwhile
+        check_free(noted())  # another run may have begun in between
     if is_locked():
         print("Clearing the lock of a run that is gone.", flush=True)
         _snakemake(*_configured(wanted), "--unlock", quiet=True)
     whole = made_whole(note["started"]) if note is not None else []
     if whole:
-        # fails for files that have no metadata, after it has done what is wanted
+        # it fails for files without metadata, but only after it has cleaned the others
         _snakemake(*_configured(wanted), "--cleanup-metadata", *whole, quiet=True, check=False)
     print(f"Going on: snakemake {' '.join(wanted)}", flush=True)
     status = _snakemake(*wanted, check=False)
@@ -227,7 +227,7 @@ def _resume(arguments: Sequence[str] | None) -> int:
 
 
 def _configured(arguments: Sequence[str]) -> list[str]:
-    """Return, of Snakemake's arguments, the configuration files, by which it finds what to look after."""
+    """Return those of Snakemake's arguments that name configuration files."""
     if "--configfile" not in arguments:
         return []
     first = arguments.index("--configfile") + 1
@@ -250,7 +250,7 @@ def _snakemake(*arguments: str, quiet: bool = False, check: bool = True) -> int:
 
 
 def main() -> None:
-    """Run ``resume`` with the arguments of the command line, if any; whatever is wrong is one line."""
+    """Run ``resume`` with the arguments of the command line, if any; errors are one line."""
     try:
         status = resume(sys.argv[1:] or None)
     except HeldError as error:

@@ -1,4 +1,4 @@
-"""The tables of Monte Carlo estimates are made here, with checkpoints."""
+"""Making the tables of Monte Carlo estimates, with checkpoints."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Report = Callable[[int], None]
 
 
 def experiments(parameters: Mapping[str, Any]) -> dict[str, monte_carlo.Experiment]:
-    """Return what a table holds, by sampling.
+    """Return the estimates that a table holds, by sampling.
 
     Raises:
         ValueError: a parameter is out of range.
@@ -41,10 +41,10 @@ def make(
 
     Args:
         request_path: the request that ``requests.stage`` wrote.
-        checkpoint: file that is written after every batch and that an interrupted run goes on from; removed
-            once the product is made. The table is the same with and without an interruption.
+        checkpoint: file that is written after every batch, from which an interrupted run goes on. It is
+            removed when the product is made. The table does not depend on interruptions.
         workers: threads.
-        report: called with the number of batches that are done, of all samplings together.
+        report: called with the number of finished batches of all samplings together.
     """
     request = files.read_json(request_path)
     identity = {"code": request["code"], "parameters": request["parameters"]}
@@ -96,7 +96,7 @@ def _save(checkpoint: Path | str, identity: Mapping[str, Any], found: Mapping[st
 
 
 def _saved(checkpoint: Path | str, identity: Mapping[str, Any]) -> dict[str, Sums]:
-    """Return a checkpoint's sums, none if there is none of this simulation."""
+    """Return the sums in the checkpoint, if there is one of this simulation."""
     if not Path(checkpoint).exists():
         return {}
     content = files.read_json(checkpoint)

@@ -1,4 +1,4 @@
-"""Tables between computation and figures: where each lies, and what it is made from."""
+"""Tables between computation and figures: the path of each, and the product that makes it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Table:
         inputs: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> Product:
-        """Return the product whose output is the table, made by these modules from these parameters."""
+        """Return the product whose output is the table, from the modules and parameters that decide it."""
         return Product(
             record=f"{self.stem(results)}.json",
             parameters=parameters,

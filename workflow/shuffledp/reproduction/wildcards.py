@@ -1,4 +1,4 @@
-"""Regular expressions that wildcards of the workflow must match, made from the names in the configuration."""
+"""Regular expressions for wildcards of the workflow, made from the names in the configuration."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 
 def one_of(names: Iterable[str]) -> str:
-    """Return a pattern of one of these, and of nothing if there are none."""
+    """Return a pattern that matches these names; it matches nothing if there are none."""
     return "|".join(sorted(set(names))) or "(?!)"
 
 
 def papers(figures: Iterable[tuple[str, str]]) -> str:
-    """Return a pattern of a paper that is followed by one of its own figures, and by none of another paper.
+    """Return a pattern that matches a paper followed by one of its own figures.
 
     Args:
         figures: paper and name of each figure.

@@ -32,8 +32,7 @@ def key_page() -> Product:
 
 
 def keys() -> list[Row]:
-    """Return a row for every key of the configuration: its name, a star if it must be there, meaning,
-    values."""
+    """Return a row for every key of the configuration: name, a star if it is required, meaning, values."""
     whole = schema()
     return list(_keys(whole, "", whole))
 

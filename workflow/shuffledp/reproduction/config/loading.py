@@ -1,4 +1,4 @@
-"""Configuration files, read, laid over each other, checked, and resolved."""
+"""Loading of the configuration: files are read, laid over each other, checked, and resolved."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ class _Common(Section):
 
 @functools.cache
 def model() -> type[_Common]:
-    """Return the model of a whole configuration: what all have in common, and the section of each kind of
-    figure."""
+    """Return the model of a whole configuration: its common sections, and one for each kind of figure."""
     sections = dict(kind.section() for kind in kinds().values())
     fields: dict[str, Any] = {key: (annotation, LEFT_OUT) for key, annotation in sections.items()}
     return create_model("Configuration", __base__=_Common, **fields)
@@ -56,14 +55,15 @@ def load(paths: Iterable[Path | str]) -> Settings:
 
 
 def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
-    """Check a configuration and fill in what it leaves to defaults.
+    """Check a configuration and fill in its defaults.
 
     Args:
-        raw: the configuration as a YAML reader gives it.
-        files: the files that it came from, those that override others last, to say on which line a fault is.
+        raw: the configuration as a YAML reader returns it.
+        files: the files that it comes from, in order, where later ones override earlier ones; they serve to
+            find the line of a fault.
 
     Returns:
-        The settings, with every curve's points and parameters spelt out.
+        The settings, with all points and parameters of every curve.
 
     Raises:
         ValueError: naming the key, its line, the value and the remedy.
@@ -100,14 +100,14 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
 
 
 def _papers(data: Mapping[str, Any]) -> list[str]:
-    """Return the papers that figures may be of; what is no configuration yet has none."""
+    """Return the papers of the figures in a configuration that is not checked yet."""
     sections = (data.get(kind.section()[0]) for kind in kinds().values())
     names = (name for section in sections if isinstance(section, dict) for name in section)
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def _checked(data: dict[str, Any], files: Sequence[str]) -> Any:
-    """Return a configuration as its model has it."""
+    """Return a configuration, checked by its model."""
     wrong = faults.not_finite(data)
     found = None
     if not wrong:
@@ -128,7 +128,7 @@ def _figures(
     captions: Mapping[str, Mapping[str, Caption]],
     context: Context,
 ) -> tuple[PaperFigure, ...]:
-    """Return the figures of a configuration, each resolved."""
+    """Return the resolved figures of a configuration."""
     found: dict[tuple[str, str], PaperFigure] = {}
     for kind, at, paper, name, own in declared:
         if (paper, name) in found:

@@ -1,4 +1,4 @@
-"""The page of keys as text, in the form that catalogues of workflows show."""
+"""The text of the page of keys, in the form that catalogues of workflows show."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def key_table(keys: Iterable[Sequence[str]], variables: Iterable[Sequence[str]])
     """Return the page that documents the configuration and every key of it, in Markdown.
 
     Args:
-        keys: of each its name, a star if it must be there, its meaning, and its values.
-        variables: of each its name, option, symbol, meaning, values and unit.
+        keys: name, a star if it is required, meaning and values of each key.
+        variables: name, option, symbol, meaning, values and unit of each variable.
     """
     of_keys = [f"| `{key}`{star} | {meaning} | {values} |\n" for key, star, meaning, values in keys]
     of_variables = [

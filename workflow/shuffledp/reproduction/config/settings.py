@@ -1,5 +1,4 @@
-"""The resolved configuration: every figure, experiment and study, with all that is left to defaults filled
-in."""
+"""The resolved configuration: every figure, experiment and study, with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -25,12 +24,12 @@ class Settings:
     Attributes:
         results: folder of the results.
         figures: folder of the figures.
-        ledger: page of the claims.
+        ledger: path of the page of claims.
         declared: all figures, in the order of their page.
         experiments: all experiments.
-        grids: what to try before experiments are run.
-        data_root: folder of the data; None for where the library looks itself.
-        device: what the workflow trains on.
+        grids: learning rates to try before experiments are run.
+        data_root: folder of the data; None for the library's default.
+        device: on which the workflow trains.
         batch_seeds: whether one job trains all seeds of an experiment.
     """
 
@@ -46,12 +45,12 @@ class Settings:
 
     @property
     def plotted(self) -> tuple[PaperFigure, ...]:
-        """The figures that are drawn where all are, each with those of its parts whose runs are there."""
+        """The figures that are drawn by default, each with those of its parts whose runs are recorded."""
         return self._with_runs(figure for figure in self.declared if not figure.by_request)
 
     @property
     def drawable(self) -> tuple[PaperFigure, ...]:
-        """The figures of ``plotted``, and those that have a target of their own."""
+        """The figures of ``plotted``, and those that are drawn only by a target of their own."""
         return self._with_runs(self.declared)
 
     def _with_runs(self, figures: Iterable[PaperFigure]) -> tuple[Any, ...]:
@@ -59,13 +58,13 @@ class Settings:
         return tuple(figure for figure in found if figure is not None)
 
     def of(self, kind: str, *, untrained: bool = False) -> tuple[Any, ...]:
-        """Return the figures of a kind that can be drawn, or all of them, with runs or without."""
+        """Return the figures of a kind that can be drawn; with ``untrained`` all of them."""
         figures = tuple(figure for figure in self.declared if figure.kind == kind)
         return figures if untrained else self._with_runs(figures)
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All tables that are made for figures which can be drawn."""
+        """All tables of figures that can be drawn."""
         return tuple(table for figure in self.plotted for table in figure.tables)
 
     @property
@@ -80,7 +79,7 @@ class Settings:
 
     @property
     def joined(self) -> tuple[Utility, ...]:
-        """All tables of accuracy against epsilon whose runs are there."""
+        """All tables of accuracy against epsilon whose runs are recorded."""
         return tuple(table for table in self.tables if isinstance(table, Utility))
 
     @property
@@ -106,10 +105,10 @@ class Settings:
         raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
 
     def grid(self, name: str) -> Grid:
-        """Return what to try before the experiment of that name is run.
+        """Return the grid of learning rates to try before the experiment of that name is run.
 
         Raises:
-            ValueError: the configuration has nothing to try for it.
+            ValueError: the configuration has none for it.
         """
         for grid in self.grids:
             if grid.experiment.name == name:
@@ -118,17 +117,17 @@ class Settings:
         raise ValueError(f"the configuration has no tuning of {name!r}; it has {known or 'none'}")
 
     def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
-        """Return the runs of an experiment, one a seed, as products of the workflow."""
+        """Return the runs of an experiment, one for each seed, as products of the workflow."""
         folder = recorded.folder(experiment, self.results)
         return tuple(recorded.product(experiment, folder, seed) for seed in range(experiment.seeds))
 
     def figure(self, paper: str, name: str) -> Any:
-        """Return the figure of that name, with the parts whose runs are there.
+        """Return the figure of that name, with those of its parts whose runs are recorded.
 
         Raises:
-            ValueError: the configuration has none, or no run of it is there.
+            ValueError: the configuration has none, or no run of it is recorded.
         """
-        # to look for the runs of all others takes long
+        # looking for the runs of all other figures would take long
         asked = (figure for figure in self.declared if (figure.paper, figure.name) == (paper, name))
         for figure in self._with_runs(asked):
             return figure

@@ -1,1 +1,1 @@
-"""What the sections of the configuration may hold, a section a module, and where their faults are."""
+"""Models of the sections of the configuration, one module a section, and how their faults are reported."""

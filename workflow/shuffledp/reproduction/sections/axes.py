@@ -1,4 +1,4 @@
-"""What varies along an x axis, and its points."""
+"""The x axis of a panel: its ends, its points, and whether these are in range."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Axis(Section):
             at: key of the axis.
 
         Raises:
-            ValueError: it ends where it begins, or before.
+            ValueError: its end is not above its beginning.
         """
         if self.first >= self.last:
             key = at[-1]
@@ -42,7 +42,8 @@ class Axis(Section):
 
 
 def points(axis: Axis, variable: str, count: int, context: Context, at: Sequence[str]) -> tuple[float, ...]:
-    """Return the values along an axis, evenly spaced for epsilon, else in ratio; whole numbers where meant.
+    """Return the values along an axis: evenly spaced for epsilon, otherwise with equal ratios, and rounded to
+    whole numbers for variables that are whole.
 
     Raises:
         ValueError: the axis has no length, or would have to begin at 0.
@@ -80,17 +81,17 @@ def check_range(
     context: Context,
     at: Sequence[str],
 ) -> None:
-    """Make sure that what a panel fixes and varies can be accounted for together.
+    """Make sure that the values that a panel fixes and varies are in range, alone and together.
 
     Args:
-        given: what is fixed.
-        variable: what varies.
-        values: along the axis.
+        given: the fixed values by name.
+        variable: the variable along x.
+        values: of that variable.
         context: of the configuration.
         at: key of the panel.
 
     Raises:
-        ValueError: a value is out of its range, or there are more clients in a round than there are.
+        ValueError: a value is out of its range, or a round has more clients than there are.
     """
     for value in (min(values), max(values)):
         check_limit(variable, value, context, [*at, "x"])

@@ -1,5 +1,4 @@
-"""Captions: what a figure shows and what was chosen for it, in words; a paper's stand in a file of their
-own."""
+"""Captions: words on what a figure shows and which choices were made; those of a paper have a file."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ Captions = Annotated[
 
 
 def with_captions(data: dict[str, Any], papers: Iterable[str], files: Sequence[str]) -> dict[str, Any]:
-    """Return a configuration with the captions of some papers that stand in files of their own.
+    """Return a configuration with the captions of these papers added from the papers' own files.
 
     Raises:
         ValueError: a file cannot be read.

@@ -1,4 +1,4 @@
-"""Looks of curves, named randomisers, and whether what a figure names can be drawn."""
+"""Looks of curves, named randomisers, and checks that a figure's curves can be drawn."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ Randomizers = Annotated[
 
 @dataclass(frozen=True)
 class Context:
-    """What the figures of a configuration are resolved with.
+    """The parts of a configuration with which its figures are resolved.
 
     Attributes:
-        files: where the configuration stands, for messages.
+        files: of the configuration, for messages.
         styles: by accountant or quantity.
-        randomizers: what ``named.accountant`` takes of each curve of a randomiser, by the curve's name.
-        experiments: all of the configuration.
+        randomizers: arguments of ``named.accountant`` for each curve of a randomiser, by the curve's name.
+        experiments: all experiments of the configuration.
     """
 
     files: Sequence[str]
@@ -84,14 +84,14 @@ class Context:
     experiments: tuple[Experiment, ...]
 
     def fault(self, message: str, at: Sequence[str]) -> ValueError:
-        """Return the error that says what is wrong, at which key, and where that stands."""
+        """Return the error with a message, the key, and the key's file and line."""
         return places.fault(message, at, self.files)
 
     def check_accountant(self, name: str, at: Sequence[str], *, plotted: bool = True) -> None:
-        """Make sure that there is an accountant, or a curve of a randomiser, and a style if it is drawn.
+        """Make sure that an accountant or a curve of a randomiser exists, and has a style if it is plotted.
 
         Raises:
-            ValueError: there is none.
+            ValueError: it does not exist, or has no style.
         """
         try:
             named.accountant(name, **self.randomizers.get(name, {}))
@@ -131,7 +131,7 @@ class Context:
         return private[name]
 
     def check_style(self, name: str, at: Sequence[str]) -> None:
-        """Make sure that something that is drawn has a style.
+        """Make sure that a curve that is plotted has a style.
 
         Raises:
             ValueError: it has none.
@@ -140,11 +140,11 @@ class Context:
             raise self.fault(f"{name!r} is drawn here and has no entry under styles; add one", at)
 
     def look(self, name: str, label: str) -> dict[str, str]:
-        """Return how a curve is drawn: its style, with a label of its own where the style has none."""
+        """Return the looks of a curve: its style, with ``label`` if the style has no label."""
         return {"label": label, **self.styles[name].model_dump(exclude_unset=True)}
 
     def looks(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Return how the curves of accountants are drawn, by name."""
+        """Return the looks of the curves of accountants, by name."""
         return {
             name: self.look(name, named.accountant(name, **self.randomizers.get(name, {})).label)
             for name in names
@@ -152,7 +152,7 @@ class Context:
 
 
 def of_randomizers(section: Mapping[str, Any], files: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what ``named.accountant`` takes of each curve of a randomiser, by the curve's name.
+    """Return the arguments of ``named.accountant`` for each curve of a randomiser, by the curve's name.
 
     Raises:
         ValueError: there is no such randomiser, or an accountant has its name.

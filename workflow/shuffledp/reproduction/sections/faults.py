@@ -31,13 +31,13 @@ _BOUNDS = {
 
 
 def hint(unknown: object, known: Sequence[str]) -> str:
-    """Say what was meant, or what there is."""
+    """Return the close name that may be meant, or else the known names, in words."""
     close = difflib.get_close_matches(str(unknown), known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
 
 
 def not_finite(value: Any, path: Sequence[str] = ()) -> Fault | None:
-    """Return where a number is nan or infinite, which YAML can write."""
+    """Return the fault of a number that is nan or infinite, as YAML allows; None if there is none."""
     if isinstance(value, dict):
         inside = [(str(key), item) for key, item in value.items()]
     elif isinstance(value, list):
@@ -49,20 +49,20 @@ def not_finite(value: Any, path: Sequence[str] = ()) -> Fault | None:
 
 
 def first(error: ValidationError, schema: dict[str, Any]) -> Fault:
-    """Return the first fault, by its key.
+    """Return the first fault, in the order of keys.
 
     Args:
-        error: what pydantic raised.
-        schema: the JSON schema of what it checked, whose descriptions and words the sentence names.
+        error: raised by pydantic.
+        schema: the JSON schema of the model, with the descriptions and words for the message.
     """
     found = [_fault(one, schema) for one in error.errors(include_url=False)]
-    # a key that is unknown goes before the one that is lacking for it
+    # an unknown key comes before the missing key that it may be meant for
     _, _, path, message = min(found, key=lambda one: (one[0], one[1]))
     return path, message
 
 
 def _fault(one: ErrorDetails, schema: dict[str, Any]) -> tuple[list[str], int, list[str], str]:
-    """Return by what a fault is ordered, its key, and its sentence."""
+    """Return the two parts of the sort key of a fault, its key in the configuration, and its message."""
     path, value = [str(key) for key in one["loc"]], one["input"]
     kind, context = one["type"], one.get("ctx", {})
     if kind == "extra_forbidden":
@@ -119,7 +119,7 @@ def resolved(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of a model, its descriptions each in a line."""
+    """Return the JSON schema of a model, with each description in one line."""
     found = model.model_json_schema(by_alias=True)
     _in_lines(found)
     return found

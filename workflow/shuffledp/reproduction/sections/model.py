@@ -1,4 +1,4 @@
-"""What models of sections are made from: their base, and what their fields may be annotated with.
+"""The base of models of sections, and annotations for their fields.
 
 Every field has a description, from which the page of keys is made.
 """
@@ -35,7 +35,7 @@ class Section(BaseModel):
     def __get_pydantic_json_schema__(
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return what the page of keys says of the section, the docstrings below its fields among it."""
+        """Return the JSON schema of the section, with the docstrings below its fields as descriptions."""
         found = handler(schema)
         properties = handler.resolve_ref_schema(found)["properties"]
         for one in cls.__mro__:
@@ -45,10 +45,10 @@ class Section(BaseModel):
         return found
 
 
-# Pydantic reads these as well, but every time that a section is imported, which takes as long as all else.
+# Pydantic could read them, but would do so whenever a section is imported, which doubles the time of that.
 @functools.cache
 def _docstrings(module: str) -> dict[str, dict[str, str]]:
-    """Return by class and field the docstrings that stand below the fields of a module's classes."""
+    """Return the docstrings below the fields of a module's classes, by class and field."""
     path = getattr(sys.modules[module], "__file__", None)
     if not module.startswith(f"{__package__.partition('.')[0]}.") or path is None:
         return {}
@@ -66,7 +66,7 @@ def _below(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Count:
-    """For a whole number, which may be written as 1e6 too.
+    """Annotation of a whole number, which may also be written as 1e6.
 
     Attributes:
         least: the smallest.
@@ -89,7 +89,7 @@ class Count:
 
 @dataclass(frozen=True)
 class OneOf:
-    """For a field that must be one of these words."""
+    """Annotation of a field that must be one of these words."""
 
     words: tuple[str, ...]
 
@@ -100,10 +100,10 @@ class OneOf:
 
 @dataclass(frozen=True)
 class By:
-    """For a mapping whose keys are names that the reader chooses.
+    """Annotation of a mapping whose keys are names that the user chooses.
 
     Attributes:
-        what: what the names are of, for the page of keys.
+        what: the kind of thing that is named, for the page of keys.
         free: whether any text may be a name.
     """
 
@@ -120,7 +120,7 @@ class By:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return what the page of keys says of the field."""
+        """Return the JSON schema of the field."""
         found = handler.resolve_ref_schema(handler(schema))
         values = found.get("additionalProperties") or next(iter(found["patternProperties"].values()))
         found = {key: value for key, value in found.items() if key != "patternProperties"}
@@ -129,7 +129,7 @@ class By:
 
 @dataclass(frozen=True)
 class Unique:
-    """For a list that must not name anything twice."""
+    """Annotation of a list that must not have equal items."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return what pydantic checks the field by."""
@@ -165,7 +165,7 @@ def _bound(value: float) -> float:
 
 
 def fields_of(variables: Iterable[Variable]) -> dict[str, Any]:
-    """Return what ``pydantic.create_model`` takes for a field each, which may be left out."""
+    """Return arguments of ``pydantic.create_model`` that make an optional field for each variable."""
     return {one.name: (of_variable(one), LEFT_OUT) for one in variables}
 
 

@@ -1,4 +1,4 @@
-"""A panel of bounds: what varies, what is fixed, and the curves that this gives."""
+"""A panel of bounds: the variable along x, the fixed values, and the resulting curves."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class BoundsPanel(_Fixed):  # type: ignore[valid-type, misc]  # its fields are t
     """Accountants computed for the ledger in this panel only, and not drawn."""
 
     def plotted(self, of_figure: Sequence[str]) -> Sequence[str]:
-        """Return the accountants that are drawn: its own, or those of the figure."""
+        """Return the accountants that are plotted: the panel's own, or else those of the figure."""
         return of_figure if self.curves is None else self.curves
 
     def fixed(self) -> dict[str, float]:
-        """Return the variables that it fixes itself."""
+        """Return the variables that the panel itself fixes."""
         given = {name: getattr(self, name, None) for name in variables()}
         return {name: float(value) for name, value in given.items() if value is not None}
 
@@ -73,16 +73,17 @@ def curves_of(
     Args:
         panel: its section.
         at: key of the panel.
-        plotted: accountants that the figure draws where the panel names none.
-        undrawn: accountants that the figure has computed and does not draw.
-        delta: of the figure, for panels that name none and take one.
+        plotted: accountants that are plotted if the panel names none.
+        undrawn: accountants of the figure that are computed and not plotted.
+        delta: of the figure, for panels that need one and name none.
         context: of the configuration.
 
     Returns:
         A curve for each accountant.
 
     Raises:
-        ValueError: an accountant is unknown, named twice, or lacks something; something is fixed in vain.
+        ValueError: an accountant is unknown, named twice, or lacks a variable; or a fixed variable is used by
+            no accountant.
     """
     *figure, _, label = at
     variable, given = panel.x.variable, panel.fixed()
@@ -128,7 +129,7 @@ def _taken(
     at: Sequence[str],
     context: Context,
 ) -> tuple[tuple[str, float], ...]:
-    """Return what an accountant takes of the variables that a panel fixes."""
+    """Return those of the panel's fixed variables that an accountant takes."""
     wanted = system.curve_variables(variable)
     if variable not in wanted:
         raise context.fault(

@@ -28,7 +28,8 @@ class Paths(Section):
 
 
 def wrong_path(paths: Mapping[str, str]) -> Fault | None:
-    """Return which path can be no product's: a file is where a folder must be, or the other way round."""
+    """Return the fault of a path that cannot be a product's, since a file is in the place of a folder, or the
+    other way round; None if there is none."""
     for key, value in paths.items():
         is_file = key == "ledger"
         if is_file and Path(value).is_dir():
@@ -38,7 +39,7 @@ def wrong_path(paths: Mapping[str, str]) -> Fault | None:
                 f"{key} must not be claims.* in the folder of the results, got {value!r}: the table of the "
                 f"claims and its record stand there; write {paths['results']}/pages/claims.md, for instance"
             )
-        # a copy that is read only may be asked what is in it
+        # a read-only copy may still be queried
         why_not = refusals.of_folder(str(Path(value).parent) if is_file else value, written=False)
         if why_not:
             return ["paths", key], f"{'the folder of ' if is_file else ''}{key} {why_not}"

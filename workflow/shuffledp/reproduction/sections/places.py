@@ -1,4 +1,4 @@
-"""On which line of which file a key of the configuration stands."""
+"""The file and line of a key of the configuration."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from shuffledp.reproduction.sections.reading import caption_files
 
 
 def fault(message: str, path: Sequence[str], files: Sequence[str]) -> ValueError:
-    """Return the error that says what is wrong, at which key, and where that stands."""
+    """Return the error with a message, the key, and the key's file and line."""
     return ValueError(f"configuration: {message} (at {where(path, files)})")
 
 
 def where(path: Sequence[str], files: Sequence[str]) -> str:
-    """Return the key and, as far as a file has it, the file and line; what overrides comes first."""
+    """Return the key and, if a file has it, the file and line; files that override others are tried first."""
     dotted = ".".join(path) or "top level"
     places = [(name, 0) for name in reversed(files)]
     if len(path) > 2 and path[0] == "captions":  # figures stand at the top of a paper's file
@@ -30,7 +30,7 @@ def where(path: Sequence[str], files: Sequence[str]) -> str:
 
 
 def _root(name: str) -> yaml.Node | None:
-    """Return the nodes of a file; none of one that cannot be read, which is left to its reader."""
+    """Return the nodes of a file; None if it cannot be read, which its reader reports."""
     try:
         root: yaml.Node | None = yaml_files.parsed(name, yaml_files.composed)
     except ValueError:
@@ -39,10 +39,10 @@ def _root(name: str) -> yaml.Node | None:
 
 
 def refuse_repeated(name: str) -> None:
-    """Refuse a file in which a key stands twice in one mapping, of which a reader takes the last.
+    """Refuse a file with a repeated key in one mapping, since a reader would silently use the last one.
 
     Raises:
-        ValueError: one does; the message names the key and both lines.
+        ValueError: there is one; the message names the key and both lines.
     """
     try:
         yaml_files.refuse_repeated(_root(name), name)

@@ -12,10 +12,10 @@ from shuffledp.records import yaml_files
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return what a file holds.
+    """Return the mapping that a file holds.
 
     Raises:
-        ValueError: it cannot be read, is no YAML, or holds no mapping.
+        ValueError: it cannot be read, is not YAML, or does not hold a mapping.
     """
     found = _parsed(name, yaml_files.loaded)
     if found is None:
@@ -26,10 +26,10 @@ def read(name: str) -> dict[str, Any]:
 
 
 def check_file(path: Path | str) -> None:
-    """Refuse a file that holds no settings at all, for readers that tell neither its name nor the line.
+    """Refuse a file that holds no settings, for readers whose errors have neither its name nor the line.
 
     Raises:
-        ValueError: it cannot be read, is no YAML, or has no keys.
+        ValueError: it cannot be read, is not YAML, or has no keys.
     """
     root = _parsed(str(path), yaml_files.composed)
     if root is not None and not isinstance(root, yaml.MappingNode):
@@ -53,6 +53,6 @@ def overlay(base: Any, layer: Any) -> Any:
 
 
 def caption_files(paper: str, files: Sequence[str]) -> list[str]:
-    """Return where captions of a paper may stand beside the files of the configuration."""
+    """Return the paths at which a paper's captions may be, beside the files of the configuration."""
     folders = dict.fromkeys(Path(name).parent for name in files)
     return [str(folder / "captions" / f"{paper}.yaml") for folder in folders]

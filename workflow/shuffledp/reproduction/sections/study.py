@@ -101,8 +101,8 @@ def sweep(study: Study, context: Context) -> Sweep:
     """Return the experiments and the curves of a study.
 
     Raises:
-        ValueError: a value stands twice, there are too many trainings, one of them cannot be, or an
-            accountant is not of their system.
+        ValueError: a value is repeated, there are too many trainings, the settings of one contradict each
+            other, or an accountant is not of their system.
     """
     axes: dict[str, list[Any]] = {
         "eps0": study.grid.eps0,
@@ -134,7 +134,7 @@ def sweep(study: Study, context: Context) -> Sweep:
             ),
             plotted=True,
         )
-        # accounting by eps0 alone is the same for all randomisers
+        # these accountants use eps0 alone, so one cell for each eps0 and k is enough
         for cell in {(cell.eps0, cell.k): cell for cell in cells}.values()
         for accountant in study.curves
     ]

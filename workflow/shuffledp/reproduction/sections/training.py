@@ -186,10 +186,10 @@ def experiment(
     files: Sequence[str],
     elsewhere: Mapping[str, Sequence[str]] | None = None,
 ) -> Experiment:
-    """Return an experiment whose settings are at one place of the configuration, but for those elsewhere.
+    """Return an experiment from its settings in the configuration.
 
     Raises:
-        ValueError: the settings do not go together.
+        ValueError: the settings contradict each other.
     """
     lists = {key: tuple(value) for key, value in setting.items() if isinstance(value, list)}
     try:
@@ -238,7 +238,7 @@ def experiments(training: Training, files: Sequence[str]) -> tuple[Experiment, .
     """Return the experiments of a configuration.
 
     Raises:
-        ValueError: the settings of one do not go together.
+        ValueError: the settings of one contradict each other.
     """
     return tuple(
         experiment(name, one.model_dump(exclude_unset=True), ["training", "experiments", name], files)
@@ -247,10 +247,10 @@ def experiments(training: Training, files: Sequence[str]) -> tuple[Experiment, .
 
 
 def grids(training: Training, known: Sequence[Experiment], files: Sequence[str]) -> tuple[Grid, ...]:
-    """Return what to try before experiments are run.
+    """Return the grids of learning rates to try before experiments are run.
 
     Raises:
-        ValueError: there is no such experiment, or it cannot be tried so.
+        ValueError: there is no such experiment, or the settings of its tries contradict each other.
     """
     by_name, found = {one.name: one for one in known}, []
     for name, one in training.tuning.items():
