@@ -1,1 +1,1 @@
-"""Timings of the accountants and of the paths of training; they go into no figure of a paper."""
+"""Timings of the accountants and of the paths of training; no figure of a paper shows them."""

@@ -1,4 +1,4 @@
-"""How long the accountants take: along T, with the order and with k, and against the plain enumeration."""
+"""Timings of the accountants: over T, the order and k, and compared with plain enumeration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PEER = "PLD_accounting"
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Return the median over repeats, after one run that warms up."""
+    """Return the median time over repeats, after one run that warms up."""
     run()
     times = []
     for _ in range(_REPEATS):
@@ -47,8 +47,8 @@ def time_accountants() -> pd.DataFrame:
     """Time every accountant and the bounds behind them.
 
     Returns:
-        Columns: measured (curve, order or k), name, at (k for curves, else the order or k), seconds, and
-        ratio, the seconds over those of the first row of the same measurement and name.
+        Columns: measured (curve, order or k), name, at (k for curves, otherwise the order or k), seconds, and
+        ratio: the seconds over those of the first row of the same measurement and name.
     """
     rounds = np.unique(np.geomspace(10, 1e5, 100).round())
     rows = []
@@ -71,7 +71,7 @@ def time_accountants() -> pd.DataFrame:
 
 
 def _enumerated_epsilon(k: float) -> float:
-    """Return epsilon of one round from all outcomes: making their list costs more than the search in it."""
+    """Return epsilon of one round from all outcomes, whose listing takes longer than the search in them."""
     outcomes = dominating(enumerated_clones(n=int(k), eps0=_EPS0, tau=1e-12), gamma=1.0)
     order = np.argsort(outcomes.loss)
     mass, loss = outcomes.mass[order], outcomes.loss[order]
@@ -95,7 +95,7 @@ def _composed(k: float, rounds: ArrayLike) -> object:
 
 
 def _cold(run: Callable[[], object]) -> Callable[[], object]:
-    """Run a function without the pairs that are kept in memory."""
+    """Return a function that runs another one after clearing the cached pairs."""
 
     def fresh() -> object:
         clones_pair.cache_clear()
@@ -108,8 +108,9 @@ def time_numerical_accounting() -> pd.DataFrame:
     """Time numerical accounting of the clones pair: one round, many rounds, and a curve.
 
     Returns:
-        Columns: measured, at (the number k of reports), seconds, ratio and against: the seconds over those of
-        ``against``, at the same k. The last row, "peak memory", has megabytes for seconds.
+        Columns: measured, at (the number k of reports), seconds, ratio and against; the ratio is the seconds
+        over those of ``against`` at the same k. The last row, "peak memory", has megabytes in place of
+        seconds.
     """
     rows: list[tuple[str, float, float, float, str]] = []
     for k in 10.0 ** np.arange(3, 10):
@@ -136,8 +137,8 @@ def time_one_round() -> pd.DataFrame:
     """Time epsilon of one round of all clients, in pairs with the script of the authors of feldman2021.
 
     Returns:
-        Columns: measured (here or script), n, seconds, epsilon, and ratio, the median of the script's seconds
-        over ours of one pair. Without the script, and where it takes too long, ours alone.
+        Columns: measured (here or script), n, seconds, epsilon, and ratio: the median over pairs of the
+        script's seconds over ours. Without the script, and where it takes too long, there are only our rows.
     """
     path = peers.script()
     theirs = peers.one_round(path) if path else None
@@ -150,7 +151,7 @@ def time_one_round() -> pd.DataFrame:
             found["here"] = float(accountants.epsilon("shuffle-clones", rounds=1, **setting))
 
         def script(setting: dict[str, Any] = setting, found: dict[str, float] = found) -> None:
-            assert theirs is not None  # called where there is one
+            assert theirs is not None  # it is called only if there is a script
             found["script"] = theirs(**setting)
 
         measured = {"here": _cold(ours)}
@@ -164,7 +165,7 @@ def time_one_round() -> pd.DataFrame:
 
 
 def _in_turn(runs: dict[str, Callable[[], object]]) -> dict[str, np.ndarray]:
-    """Return the seconds of each run, measured one after the other so that all see the same machine."""
+    """Return the seconds of each run, measured in turn so that the machine's load is the same for all."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(_REPEATS):
         for name, run in runs.items():
@@ -175,7 +176,7 @@ def _in_turn(runs: dict[str, Callable[[], object]]) -> dict[str, np.ndarray]:
 
 
 def _timed_once(run: Callable[[], tuple[float, float]]) -> tuple[float, float]:
-    """Return the seconds of one run, and by what its upper bound exceeds its lower one, relative."""
+    """Return the seconds of one run, and by how much its upper bound exceeds its lower one, relatively."""
     start = time.perf_counter()
     lower, upper = run()
     return time.perf_counter() - start, upper / lower - 1
@@ -200,11 +201,11 @@ def _peer_bounds(n: int) -> tuple[float, float]:
 
 
 def time_shuffled_gaussian() -> pd.DataFrame:
-    """Time the bracket of epsilon for the shuffled Gaussian, against the package pld-accounting if there.
+    """Time the bracket of epsilon for the shuffled Gaussian, and the package pld-accounting if installed.
 
     Returns:
-        Columns: measured (here or pld-accounting), n, seconds, width (upper over lower bound, less 1), and
-        ratio, the other package's seconds over ours at the same n.
+        Columns: measured (here or pld-accounting), n, seconds, width (upper over lower bound, minus 1), and
+        ratio: the other package's seconds over ours at the same n.
     """
     _pair_bounds(2)  # warms up
     rows: list[tuple[str, int, float, float, float]] = []

@@ -1,4 +1,5 @@
-"""The script of the authors of feldman2021 for one round, to compare with: fetched, and no part of this."""
+"""The script of the authors of feldman2021 for one round, for comparison; it is fetched, not part of this
+package."""
 
 from __future__ import annotations
 
@@ -19,25 +20,25 @@ SHA256 = "7fe8cc8f78ced53ea86e7f9483e6c09c0e18f367851f42b30ef96559f4c3d8a5"
 VARIABLE = "SHUFFLEDP_PEERS"  # names the folder in which the script is kept
 _FOLDER = "results/benchmarks/peers"
 _STALL = 20.0  # seconds without an answer
-_ITERATIONS, _STEP = 10, 100  # as in the example beside the script
+_ITERATIONS, _STEP = 10, 100  # arguments of the example beside the script
 
 _log = logging.getLogger(__name__)
 
 
 def script(folder: Path | str | None = None, *, address: str = ADDRESS, digest: str = SHA256) -> Path | None:
-    """Return the script, checked; fetch it if it is missing.
+    """Return the path of the script, which is fetched if it is missing, and checked.
 
     Args:
-        folder: where it is kept; the environment variable ``VARIABLE`` or ``results/benchmarks/peers``
-            if None.
-        address: where it is fetched from.
+        folder: of the script; if None, that of the environment variable ``VARIABLE``, or else
+            ``results/benchmarks/peers``.
+        address: from which it is fetched.
         digest: its SHA-256.
 
     Returns:
-        Its path; None, with a line in the log, where it is missing and cannot be fetched.
+        Its path; None, with a line in the log, if it is missing and cannot be fetched.
 
     Raises:
-        ValueError: what is there, or was fetched, is another file.
+        ValueError: the file has another SHA-256.
     """
     path = Path(folder or os.environ.get(VARIABLE) or _FOLDER) / _NAME
     if not path.is_file():

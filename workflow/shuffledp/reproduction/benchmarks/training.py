@@ -1,4 +1,4 @@
-"""How long a round of CLDP-SGD takes on each path, against a plain pass and what the device can do."""
+"""Timings of a round of CLDP-SGD on each path, compared with a plain pass and with the device's limits."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _REPEATS = 3
 _CLIENTS = 2000
 _NORMALS = 2**22
 _RADIUS, _EPS0 = 0.01, 2.0
-# Numbers that are copied, and the side of matrices that are multiplied, to learn what a device can do.
+# How many numbers are copied, and the side of the matrices that are multiplied, to measure a device's limits.
 _COPIED = {"cpu": 2**25, "cuda": 2**28}
 _SIDE = {"cpu": 2048, "cuda": 8192}
 _FLOAT = 4  # bytes
 PLAIN = "plain forward and backward pass"
-# What a round does, by the name that the table has for it: randomiser, clip, and whether it is the limit.
+# The paths of a round by their names in the table: randomiser, clip, and whether it is the Gaussian limit.
 _PATHS = {
     "no randomiser": (None, "none", False),
     "linf_coordinate (coordinate clipped)": ("linf_coordinate", "coordinate", False),
@@ -45,7 +45,7 @@ _PATHS = {
 
 
 def _seconds(run: Callable[[], object], device: torch.device) -> float:
-    """Return the median over repeats, after one run that warms up."""
+    """Return the median time over repeats, after one run that warms up."""
     times = []
     for _ in range(_REPEATS + 1):
         start = time.perf_counter()
@@ -57,7 +57,8 @@ def _seconds(run: Callable[[], object], device: torch.device) -> float:
 
 
 def _ceilings(device: torch.device, scale: float) -> tuple[float, float]:
-    """Return the seconds a byte takes that is copied (read and written), and an operation of a product."""
+    """Return the seconds per byte that is copied (read and written), and per operation of a matrix
+    product."""
     size, side = (int(sizes[device.type] * scale) for sizes in (_COPIED, _SIDE))
     source, target = torch.rand(size, device=device), torch.empty(size, device=device)
     left, right = torch.rand(2, side, side, device=device)
@@ -118,18 +119,19 @@ def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS, scale: fl
     """Time a round of the network of 16 filters, and the drawing of normals, on the CPU and on a GPU if any.
 
     Args:
-        clients: how many take part in a round, all that there are.
-        normals: how many to draw at a time.
-        scale: of the copy and the matrix product that the device's limits are measured with.
+        clients: number of clients, all of whom take part in a round.
+        normals: how many normals to draw at a time.
+        scale: of the copy and the matrix product by which the device's limits are measured.
 
     Returns:
         Columns: measured (round, normals or limit), name, device, seconds, per_second (rounds, normals, bytes
-        or operations), ratio, the seconds over those of the first row of the same measurement and device (for
-        rounds the plain pass on the same batch), and of_limit: the least time that the device needs, over the
-        seconds. That is for the operations of the products and convolutions, a plain pass's at most, at the
-        rate of a large float32 product (without TF32), or for what must be read and written at least
-        (images, a message of each client where there are messages, the numbers drawn) at the speed of a
-        copy, whichever is longer; random numbers cost nothing in it.
+        or operations), ratio, and of_limit. The ratio is the seconds over those of the first row of the same
+        measurement and device (for rounds, the plain pass on the same batch). of_limit is the least time that
+        the device needs, over the seconds. That time is the longer of two. One is for the operations of the
+        products and convolutions, at most those of a plain pass, at the rate of a large float32 product
+        (without TF32). The other is for the bytes that must be read and written (images, a message of each
+        client if there are messages, the drawn numbers), at the speed of a copy. Drawing random numbers
+        counts as free.
     """
     made = synthetic.generate(train=clients, test=1)
     devices = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
@@ -155,7 +157,7 @@ def time_training(*, clients: int = _CLIENTS, normals: int = _NORMALS, scale: fl
         for name, (run, messages) in timed.items():
             seconds = _seconds(run, device)
             touched = images.nbytes + _FLOAT * messages * DIMENSIONS[_MODEL]
-            # convolutions in groups, as those of torch.func, are counted too high
+            # the count is too high for convolutions in groups, as those of torch.func
             least = max(byte * touched, operation * min(_operations(run), whole))
             rows.append(("round", name, device.type, seconds, 1, least / seconds))
         generator = torch.Generator(device).manual_seed(0)

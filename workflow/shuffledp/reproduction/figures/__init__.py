@@ -1,1 +1,1 @@
-"""Figures from cached results, a kind a module: drawing reads tables and computes nothing."""
+"""Figures from cached results, one module a kind: drawing reads tables and computes nothing."""

@@ -97,7 +97,7 @@ Curves, each the same accuracies against epsilon by another accountant:
     def resolve(
         cls, paper: str, name: str, settings: AccuracySection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if its experiments are there and its accountants are of their systems."""
+        """Return the figure, if its experiments exist and its accountants are of their systems."""
         at = [cls.kind, paper, name]
         of_panel = {label: panel.curves or settings.curves for label, panel in settings.panels.items()}
         for label, accountants in of_panel.items():
@@ -136,7 +136,7 @@ Curves, each the same accuracies against epsilon by another accountant:
         return self.panels
 
     def parameters(self, results: str) -> Mapping[str, Any]:
-        """Return the table and title of each panel, the looks of the curves, and the horizontal axis."""
+        """Return the table and title of each panel, the looks of the curves, and settings of the x axis."""
         return {
             "panels": [[panel.panel, panel.path(results), list(panel.accountants)] for panel in self.panels],
             "titles": {
@@ -153,7 +153,7 @@ Curves, each the same accuracies against epsilon by another accountant:
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what was trained, panel by panel, the devices that the runs record, and the accountants."""
+        """Return the trainings of each panel, the devices in their records, and the accountants."""
         experiments = {panel.panel: panel.experiment for panel in self.panels}
         facts = {
             name: [words.plain(self.settings.panels[name].title), *words.setting(experiment)]
@@ -206,9 +206,8 @@ def draw_accuracy(
             where the paper gives one.
 
     Returns:
-        The figure; for lines and bands see ``style.draw_over_seeds``. Points where
-        epsilon is infinite, nan or, on a logarithmic axis, 0 are left out, marked at the end of the axis, and
-        counted in a warning.
+        The figure; for lines and bands see ``style.draw_over_seeds``. Points where epsilon is infinite, nan
+        or, on a logarithmic axis, 0 are left out, marked at the end of the axis, and counted in a warning.
     """
     from matplotlib.figure import Figure
 

@@ -84,7 +84,7 @@ Curves, computed on the CPU in double precision without randomness:
     def resolve(
         cls, paper: str, name: str, settings: BoundsSection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if each accountant is given what it takes."""
+        """Return the figure, if each accountant has the variables that it takes."""
         at = [cls.kind, paper, name]
         if settings.ratio and settings.relative:
             raise context.fault(
@@ -124,15 +124,15 @@ Curves, computed on the CPU in double precision without randomness:
 
     @property
     def tables(self) -> tuple[Curve, ...]:
-        """The tables of the figure, one a curve, whether it is shown or not."""
+        """The tables of the figure, one for each curve, whether it is shown or not."""
         return self.curves
 
     def inputs(self, results: str) -> Sequence[str]:
-        """Return the curves that are drawn."""
+        """Return the paths of the curves that are drawn."""
         return tuple(curve.path(results) for curve in self.plotted)
 
     def parameters(self, results: str) -> Mapping[str, Any]:
-        """Return the curves of each panel, their looks, and what the strips under the panels show."""
+        """Return the curves of each panel, their looks, and the settings of the strips under the panels."""
         panels: dict[str, Any] = {
             name: {"variable": panel.x.variable, "title": panel.title, "curves": []}
             for name, panel in self.settings.panels.items()
@@ -151,7 +151,7 @@ Curves, computed on the CPU in double precision without randomness:
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what varies and what is fixed, panel by panel, and the accountants."""
+        """Return the varying and the fixed variables of each panel, and the accountants."""
         facts = {}
         for name, panel in self.settings.panels.items():
             curves = [curve for curve in self.curves if curve.panel == name]
@@ -169,22 +169,22 @@ Curves, computed on the CPU in double precision without randomness:
         }
 
 
-_COLUMNS = 3  # panels in a row, at most
-_SHORT = 46  # letters of a label of which two fit beside each other under three panels
-_ABOVE_ONE = 0.2  # of the strip of a ratio that is 1 everywhere
-_RELATIVE = 1.2  # inches, of a strip with several ratios
-_DECADE = 10.0  # values that span less are drawn on a linear axis, whose ticks can be read
+_COLUMNS = 3  # largest number of panels in a row
+_SHORT = 46  # letters up to which two labels fit beside each other under three panels
+_ABOVE_ONE = 0.2  # height above 1 of the strip of a ratio that is 1 everywhere
+_RELATIVE = 1.2  # height of a strip with several ratios, in inches
+_DECADE = 10.0  # values whose ratio is smaller are drawn on a linear axis, whose ticks can be read
 
 
 def _setting(tables: Iterable[pd.DataFrame], variable: str) -> str:
-    """Return what is fixed in a panel, from the columns of its tables."""
+    """Return the fixed variables of a panel in words, from the columns of its tables."""
     columns = {name: table[name].iloc[0] for table in tables for name in all_variables() if name in table}
     fixed = {
         name: float(columns[name])
         for name in all_variables()
         if name in columns and name not in (variable, dependent_variable(variable))
     }
-    # the k of k-ary randomised response, in panels without clients a round, which are called so too
+    # k means the categories of k-ary randomised response in panels where it is not the clients per round
     symbols = {"categories": "k"} if "k" not in fixed else {}
     words = [
         f"${symbols.get(name, VARIABLES[name].tex)} = {power_of_ten(value)}$" for name, value in fixed.items()
@@ -229,7 +229,7 @@ def draw_bounds(
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, on logarithmic axes.
 
-    Epsilon along x is linear, and so is what spans less than a decade along y.
+    The x axis of epsilon is linear, and so is a y axis whose values span less than a decade.
 
     Args:
         panels: tables of curves by panel and by accountant, with the columns of
@@ -237,13 +237,13 @@ def draw_bounds(
         variables: by panel, the column on the x axis.
         styles: by accountant: color, line and label.
         titles: by panel, words above its setting; none if empty.
-        ratio: accountants; that of the first over the largest of the others is drawn in a strip under each
-            panel.
-        relative: an accountant; the ratio of every other curve to its is drawn there instead.
+        ratio: accountants; the ratio of the first's curve to the largest of the others is drawn in a strip
+            under each panel.
+        relative: an accountant; the ratio of every other curve to its curve is drawn there instead.
         strip_label: words beside the strips.
         common_y: whether all panels have one range of the y axis.
-        stated: what the paper states: panel, curve, where ("at"), and its value, or how many "times"
-            the curve "over" it is.
+        stated: numbers that the paper states: panel, curve, the place ("at"), and the value, or how many
+            "times" the curve "over" the number is.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Settings in titles come from the tables. Points

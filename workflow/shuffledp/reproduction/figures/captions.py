@@ -1,4 +1,4 @@
-"""Captions, from templates over the resolved configuration, and the page that shows them with the figures."""
+"""Captions, made by templates from the resolved configuration, and the page that shows them with figures."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Differences and choices:
 
 
 def render(details: str, about: Mapping[str, Any]) -> str:
-    """Return a caption: what is shown, in which setting, what differs from the paper, and then the details.
+    """Return a caption: what is shown, the setting, the differences from the paper, and the details.
 
     Args:
-        details: template of the kind of figure, for jinja.
-        about: what the templates name: paper, figure, shows, neighbours, setting (a line a panel), choices,
-            and what the details take.
+        details: jinja template of the kind of figure.
+        about: values of the templates' variables: paper, figure, shows, neighbours, setting (one line for
+            each panel), choices, and those of the details.
 
     Raises:
-        jinja2.UndefinedError: a template names something that is not there.
+        jinja2.UndefinedError: a template has a variable without a value.
     """
     return _compiled(f"{_HEAD}{_SETTING}{_CHOICES}\n{details}").render(about).strip() + "\n"
 
 
-# Once for all figures of a kind: compiling takes longer than filling in.
+# Cached for all figures of a kind, since compiling takes longer than rendering.
 @functools.cache
 def _compiled(text: str) -> jinja2.Template:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)

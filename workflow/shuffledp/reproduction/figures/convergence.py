@@ -1,4 +1,4 @@
-"""Excess risk against the rounds, beside the bound of Theorem 3 of girgis2021, and what the rounds cost."""
+"""Excess risk against rounds beside the bound of Theorem 3 of girgis2021, and epsilon of the rounds."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Convergence(PaperFigure):
     def resolve(
         cls, paper: str, name: str, settings: ConvergenceSection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if its experiment is there and has the steps of the theorem."""
+        """Return the figure, if its experiment exists and has the steps of the theorem."""
         fitting = {
             entry.name: entry
             for entry in context.experiments
@@ -69,15 +69,15 @@ class Convergence(PaperFigure):
         return cls(paper, name, settings, caption, fitting[settings.experiment])
 
     def with_runs(self, results: str) -> Self | None:
-        """Return the figure if the runs of its experiment are there, and None otherwise."""
+        """Return the figure if the runs of its experiment are recorded, and None otherwise."""
         return self if recorded.is_trained(self.experiment, results) else None
 
     def inputs(self, results: str) -> Sequence[str]:
-        """Return the runs."""
+        """Return the paths of the runs."""
         return recorded.runs(self.experiment, results)
 
     def parameters(self, results: str) -> Mapping[str, Any]:
-        """Return the runs, and what the theorem takes."""
+        """Return the runs, and the arguments of the theorem."""
         experiment = self.experiment
         return {
             "runs": list(recorded.runs(experiment, results)),
@@ -92,7 +92,7 @@ class Convergence(PaperFigure):
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what was trained, and the devices that the runs record."""
+        """Return the settings of the training, and the devices in the runs' records."""
         experiment = self.experiment
         numbers = {
             "d": experiment.dimension,
@@ -116,7 +116,7 @@ class Convergence(PaperFigure):
 
 
 _BOUND, _RUNS, _MOST = "#c84f00", "#004c9c", "#444444"
-_BEYOND = 40  # points at which the theorem is drawn beyond the runs
+_BEYOND = 40  # number of points at which the theorem is drawn beyond the runs
 
 
 def draw(parameters: Mapping[str, Any]) -> Figure:
@@ -137,8 +137,8 @@ def draw_convergence(
     """Draw both parts of the theorem beside each other.
 
     Args:
-        runs: a table a seed, with the columns round and excess_risk, all of the same rounds.
-        theorem: what ``girgis2021_convergence`` takes beside the rounds.
+        runs: one table for each seed, with the columns round and excess_risk, all of the same rounds.
+        theorem: the arguments of ``girgis2021_convergence`` besides the rounds.
         stated_to: largest number of rounds of which the theorem is drawn; None for that of the runs.
         made: words on the runs, for the title of the first panel.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Frontier(PaperFigure):
-    """The figure of a large study, which stands under sweep and is drawn by all_sweep alone."""
+    """The figure of a large study; its section is sweep, and only the target all_sweep draws it."""
 
     holds = study.Study
     about = "A large study"
@@ -49,7 +49,7 @@ Curves, each the same accuracies against epsilon by another accountant:
 
     @classmethod
     def section(cls) -> tuple[str, Any]:
-        """Return the key of the configuration that the study stands under, and its type."""
+        """Return the study's key in the configuration, and its type."""
         return study.SECTION, cls.holds
 
     @classmethod
@@ -66,7 +66,7 @@ Curves, each the same accuracies against epsilon by another accountant:
         return cls(paper, name, settings, caption, context.looks(settings.curves), sweep)
 
     def inputs(self, results: str) -> Sequence[str]:
-        """Return the table of what no other point beats."""
+        """Return the path of the table of points that no other point beats."""
         return self.sweep.frontier(results).outputs
 
     def parameters(self, results: str) -> Mapping[str, Any]:
@@ -79,7 +79,7 @@ Curves, each the same accuracies against epsilon by another accountant:
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what was trained, and the devices that the runs record."""
+        """Return the settings of the trainings, and the devices in the runs' records."""
         grid, cell = self.settings.grid, self.sweep.cells[0]
         runs = [run for _, product in self.sweep.trainings(results) for run in product.outputs]
         mean = f"mean over seeds 0 to {cell.seeds - 1}" if cell.seeds > 1 else "seed 0 alone"
@@ -107,7 +107,7 @@ Curves, each the same accuracies against epsilon by another accountant:
 
 _MARKERS = ("o", "^", "s", "D")
 _SIZE = 3.2
-_TWO_DECADES = 100.0  # epsilons that span less have ticks between powers of ten, which have room there
+_TWO_DECADES = 100.0  # epsilons whose ratio is smaller have room for ticks between powers of ten
 
 
 def draw(parameters: Mapping[str, Any]) -> Figure:
@@ -122,12 +122,12 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
 def draw_frontier(
     table: pd.DataFrame, *, curves: Mapping[str, Mapping[str, Any]], randomizers: Sequence[str]
 ) -> Figure:
-    """Draw a step line an accountant, and at each step a marker for the randomiser that reached it.
+    """Draw a step line for each accountant, and at each step a marker for the randomiser that reached it.
 
     Args:
-        table: of ``frontier.frontier``.
+        table: as returned by ``frontier.frontier``.
         curves: by accountant: color, line and label.
-        randomizers: those of the grid, four at most.
+        randomizers: those of the grid, at most four.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Points where epsilon is 0 or infinite are left out,

@@ -1,9 +1,9 @@
-"""What a kind of figure is: one module of this package, found by itself.
+"""Kinds of figures: each is one module of this package, which is found without being listed.
 
 A module ``figures.<kind>`` defines one subclass of ``PaperFigure`` and a function ``draw`` that makes the
 picture from the parameters of the figure's product alone. Nothing else lists the kinds: the configuration,
-its page of keys, the workflow and the tests ask ``kinds``. A kind is imported where figures are only planned,
-so that what draws, matplotlib above all, is imported by ``draw`` itself.
+its page of keys, the workflow and the tests call ``kinds``. Kinds are also imported where figures are only
+planned. So ``draw`` itself imports the packages for drawing, matplotlib above all.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from shuffledp.reproduction.sections.model import By, Section
 from shuffledp.reproduction.tables import Table
 from shuffledp.reproduction.trainings import recorded
 
-# Behind the modules of kinds, and deciding nothing of a picture: it is drawn from the parameters of its
-# product, and from tables. One list for all, since digests are remembered by what is left out of them.
+# Modules that those of kinds import, but that do not decide a picture, which is drawn from the parameters of
+# its product and from tables. All kinds share one list, since digests are cached by the modules left out.
 _DECIDE_NOTHING = (
+    "shuffledp.approximate_dp.composition",
     "shuffledp.reproduction.curve",
     "shuffledp.reproduction.figures.captions",
     "shuffledp.reproduction.figures.kind",
@@ -52,21 +53,21 @@ _DECIDE_NOTHING = (
 class PaperFigure(ABC):
     """One figure, resolved.
 
-    What a kind of figure says of itself:
+    Attributes of a kind:
         kind: the name of its module.
-        holds: what the section of one figure may hold.
-        about: what the section of the kind is, for the page of keys.
-        place: where its figures stand on the page of figures, among those of other kinds.
-        details: template of what the caption ends with.
-        parts: the field of those parts that are drawn only once the runs of their ``experiment`` are there.
-        by_request: whether it is drawn by a target of its own alone.
-        without: further modules that the kind's module imports and that decide nothing of the picture.
+        holds: the model of the section of one figure.
+        about: words on the section of the kind, for the page of keys.
+        place: sort key of the kind on the page of figures.
+        details: template of the end of the caption.
+        parts: the field whose parts are drawn only once the runs of their ``experiment`` are recorded.
+        by_request: whether only a target of its own draws it.
+        without: further modules that the kind's module imports and that do not decide the picture.
 
     Attributes:
         paper: citation key.
         name: of the figure, among those of its paper.
         settings: its section of the configuration.
-        caption: what its caption says in words of its own.
+        caption: the words of its caption from the configuration.
     """
 
     kind: ClassVar[str]
@@ -90,8 +91,7 @@ class PaperFigure(ABC):
 
     @classmethod
     def section(cls) -> tuple[str, Any]:
-        """Return the key of the configuration that figures of the kind stand under, and the type of its
-        value."""
+        """Return the key of the configuration for figures of the kind, and the type of its value."""
         of_paper = Annotated[
             dict[str, cls.holds],  # type: ignore[name-defined]
             By("figure"),
@@ -102,7 +102,7 @@ class PaperFigure(ABC):
 
     @classmethod
     def declared(cls, section: Any) -> Iterator[tuple[list[str], str, str, Any]]:
-        """Yield of each figure in the section of the kind its key, paper and name, and its own section."""
+        """Yield the key, paper, name and section of each figure in the section of the kind."""
         for paper, by_name in section.items():
             for name, own in by_name.items():
                 yield [cls.kind, paper, name], paper, name, own
@@ -113,7 +113,8 @@ class PaperFigure(ABC):
         """Return the figure that a section of the configuration describes.
 
         Raises:
-            ValueError: it cannot be; the message has the key, its line and the remedy.
+            ValueError: the section contradicts itself or other sections; the message has the key, its line
+                and the remedy.
         """
 
     @property
@@ -122,19 +123,20 @@ class PaperFigure(ABC):
         return ()
 
     def inputs(self, results: str) -> Sequence[str]:
-        """Return the paths of the files that it is drawn from."""
+        """Return the paths of the files from which it is drawn."""
         return tuple(table.path(results) for table in self.tables)
 
     @abstractmethod
     def parameters(self, results: str) -> Mapping[str, Any]:
-        """Return what ``draw`` of its module takes: JSON values, paths of tables among them."""
+        """Return the argument of its module's ``draw``: JSON values, among them the paths of tables."""
 
     @abstractmethod
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what its caption tells: ``setting``, a line a panel, and what ``details`` names."""
+        """Return the facts of its caption: ``setting``, one line for each panel, and variables of
+        ``details``."""
 
     def with_runs(self, results: str) -> Self | None:
-        """Return the figure with those of its parts whose runs are there; None if nothing is left to draw."""
+        """Return the figure with those of its parts whose runs are recorded; None if there are none."""
         if self.parts is None:
             return self
         found = tuple(

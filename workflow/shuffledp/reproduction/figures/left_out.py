@@ -1,4 +1,4 @@
-"""What axes cannot show: values that are not finite and, on logarithmic axes, those that are not positive."""
+"""Values that axes cannot show: those that are not finite and, on logarithmic axes, not positive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# By what keeps a value from being drawn: whether its mark is at the upper end of the axis, and the marks
+# By the reason why a value is not drawn: whether its mark is at the upper end of the axis, and its marks
 # along the horizontal and along the vertical axis.
 _MARKS = {
     "infinite": (True, ">", "^"),
@@ -22,18 +22,18 @@ _MARKS = {
     "negative": (False, "<", "v"),
     "nan": (False, "x", "x"),
 }
-_SIGNS = {">": "▶", "<": "◀", "^": "▲", "v": "▼", "x": "✕"}  # of marks, in the note
-_AT_END = 0.985  # of an axis's length
-_SIZE = 9.0  # square points
+_SIGNS = {">": "▶", "<": "◀", "^": "▲", "v": "▼", "x": "✕"}  # how the note shows marks
+_AT_END = 0.985  # place of marks, as a part of the axis
+_SIZE = 9.0  # of marks, in square points
 _COLOR = "#666666"
-_ENDS = 14.0  # square points, of the ring where a curve ends
+_ENDS = 14.0  # size of the ring where a curve ends, in square points
 
 
 class Panel:
-    """One panel: what of its curves can be drawn, and what is said of the rest.
+    """One panel: selects the points of its curves that can be drawn, and marks the others.
 
     Args:
-        axis: what is drawn on.
+        axis: of the panel.
         name: of the panel, for the warnings.
         log_x: whether the horizontal axis is logarithmic.
         log_y: whether the vertical axis is.
@@ -49,7 +49,7 @@ class Panel:
     def keep(self, curve: str, x: ArrayLike, y: ArrayLike, *, color: object) -> NDArray[np.bool_]:
         """Return which points of a curve can be drawn; mark the others at the ends of the axes, and warn.
 
-        A ring is drawn where a curve ends since what follows is infinite.
+        A ring is drawn where a curve ends because the next value is infinite.
 
         Args:
             curve: its name, for the warning.
@@ -102,7 +102,7 @@ class Panel:
             )
 
     def finish(self) -> None:
-        """Set the scales, once all curves are drawn, and say in the panel what the marks mean."""
+        """Set the scales after all curves are drawn, and explain the marks in the panel."""
         scales = (self._axis.set_xscale, self._axis.set_yscale)
         limits = (self._axis.set_xlim, self._axis.set_ylim)
         for which, name in enumerate(("x", "y")):
@@ -111,7 +111,7 @@ class Panel:
                 scales[which]("log")
             if seen and not self._drawn and min(seen) < max(seen):
                 limits[which](min(seen), max(seen))
-            elif not seen:  # nothing that ticks could tell
+            elif not seen:  # no value is drawn, so ticks would mean nothing
                 self._axis.tick_params(
                     axis=name,  # type: ignore[arg-type]
                     which="both",
@@ -135,7 +135,7 @@ class Panel:
 
 
 def _reasons(values: NDArray[np.float64], log: bool) -> NDArray[np.str_]:
-    """Return for each value what keeps it from being drawn, "" if nothing does."""
+    """Return for each value the reason why it cannot be drawn, "" if it can."""
     found = np.full(values.shape, "", dtype="U8")
     found[np.isinf(values)] = "infinite"
     found[np.isnan(values)] = "nan"

@@ -1,4 +1,4 @@
-"""Numbers as captions and formulas have them."""
+"""Numbers as text for captions and formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test accuracy against the rounds, experiments beside each other."""
+"""Test accuracy against rounds, with several experiments in a panel."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Progress(PaperFigure):
     def resolve(
         cls, paper: str, name: str, settings: ProgressSection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if its experiments are there."""
+        """Return the figure, if its experiments exist."""
         known, lines = {entry.name: entry for entry in context.experiments}, []
         for label, panel in settings.panels.items():
             for index, line in enumerate(panel.lines):
@@ -132,14 +132,14 @@ class Progress(PaperFigure):
         return cls(paper, name, settings, caption, tuple(lines))
 
     def inputs(self, results: str) -> Sequence[str]:
-        """Return the runs, each once."""
+        """Return the paths of the runs, each once."""
         runs = (run for line in self.lines for run in recorded.runs(line.experiment, results))
         return tuple(dict.fromkeys(runs))
 
     def parameters(self, results: str) -> Mapping[str, Any]:
         """Return the lines with their runs, and the titles."""
         colors = {(line.panel, line.experiment.name): line.look["color"] for line in self.lines}
-        # a panel none of whose experiments is trained has no lines, and is left out
+        # a panel without any trained experiment has no lines, and is left out
         of_panels: dict[str, list[Experiment]] = {}
         for line in self.lines:
             of_panels.setdefault(line.panel, []).append(line.experiment)
@@ -160,7 +160,7 @@ class Progress(PaperFigure):
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what was trained, line by line, and the devices that the runs record."""
+        """Return the settings of each line's training, and the devices in the runs' records."""
         several = len({line.panel for line in self.lines}) > 1
         named = {
             f"{line.panel}, {label}" if several else label: line
@@ -193,13 +193,14 @@ def draw_progress(
     """Draw one panel for each comparison: accuracy against rounds of each experiment.
 
     Args:
-        panels: by panel its lines: looks (color, line, label), and the runs, a table a seed.
+        panels: the lines of each panel: looks (color, line, label), and the runs, one table for each seed.
         titles: by panel.
-        stated: what the paper states: panel, accuracy in percent, color, and the rounds where it names them.
+        stated: accuracies that the paper states: panel, accuracy in percent, color, and the rounds if the
+            paper names them.
 
     Returns:
-        The figure; for lines and bands see ``style.draw_over_seeds``. Points that are
-        infinite or nan are left out, marked at the end of the axis, and counted in a warning.
+        The figure; for lines and bands see ``style.draw_over_seeds``. Points that are infinite or nan are
+        left out, marked at the end of the axis, and counted in a warning.
     """
     from matplotlib.figure import Figure
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Of quantities that are drawn at random, as those of "runs" are.
+# Largest values for quantities that are simulated, which are those with "runs".
 _MOST = {"runs": 1e6, "n": 1e8, "slots": 1e8, "seed": SEEDS.most}
-_MOST_NUMBERS = 1e12  # in all, of which some 10^7 are drawn a second
+_MOST_NUMBERS = 1e12  # largest number of random numbers, of which some 10^7 are drawn per second
 
 
 Given = Annotated[
@@ -114,7 +114,7 @@ Curves, computed on the CPU in double precision{% if simulated %}; what is drawn
     def resolve(
         cls, paper: str, name: str, settings: QuantitiesSection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if each quantity is given what it takes."""
+        """Return the figure, if each quantity has the variables that it takes."""
         curves: list[QuantityCurve] = []
         for label, panel in settings.panels.items():
             here = [cls.kind, paper, name, "panels", label]
@@ -132,7 +132,7 @@ Curves, computed on the CPU in double precision{% if simulated %}; what is drawn
 
     @property
     def tables(self) -> tuple[QuantityCurve, ...]:
-        """The tables of the figure, one a curve."""
+        """The tables of the figure, one for each curve."""
         return self.curves
 
     def parameters(self, results: str) -> Mapping[str, Any]:
@@ -153,7 +153,7 @@ Curves, computed on the CPU in double precision{% if simulated %}; what is drawn
         return {"panels": panels, "order": list(panels), "styles": self.looks}
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what varies and what is fixed, panel by panel, and the quantities."""
+        """Return the varying and the fixed variables of each panel, and the quantities."""
         facts = {}
         for name, panel in self.settings.panels.items():
             curve = next(curve for curve in self.curves if curve.panel == name)
@@ -185,7 +185,7 @@ def _fixed(
     here: Sequence[str],
     index: int,
 ) -> tuple[tuple[str, float], ...]:
-    """Return what a quantity takes of the variables that its panel fixes."""
+    """Return those of the panel's fixed variables that a quantity takes."""
     place, variable = [*here, "curves", str(index)], panel.x.variable
     try:
         entry = quantities.get(quantity)
@@ -257,9 +257,9 @@ def draw_quantities(
         axes: by panel, the words under the x axis and beside the y axis.
         titles: by panel.
         styles: by quantity: color, line and label.
-        y_scales: by panel, "log" or "linear"; "log" for those that are not named.
+        y_scales: by panel, "log" or "linear"; "log" for panels that are not named.
         ratios: by panel, two of its quantities: the ratio of the first to the second is drawn in a strip
-            under it; panels that are not named have none.
+            under the panel; panels that are not named have no strip.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Estimates are points with bars of two standard
@@ -310,7 +310,7 @@ def draw_quantities(
     return figure
 
 
-_PLAIN = 100.0  # values along y that span less are labelled with numbers
+_PLAIN = 100.0  # values along y whose ratio is smaller have plain numbers at ticks
 
 
 def _draw_ratio(

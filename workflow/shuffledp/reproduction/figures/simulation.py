@@ -81,7 +81,7 @@ class MonteCarlo(PaperFigure):
     def resolve(
         cls, paper: str, name: str, settings: SimulationSection, caption: Caption, context: Context
     ) -> Self:
-        """Return the figure, if epsilon increases, and its simulations end."""
+        """Return the figure, if epsilon increases and its simulations end in reasonable time."""
         here = [cls.kind, paper, name]
         widest, most = _LARGEST_EXPONENT * settings.sigma**2, _MOST_NUMBERS // max(settings.clients)
         if settings.half_width > widest:
@@ -119,11 +119,11 @@ class MonteCarlo(PaperFigure):
         return self.panels
 
     def parameters(self, results: str) -> Mapping[str, Any]:
-        """Return the tables."""
+        """Return the paths of the tables."""
         return {"tables": list(self.inputs(results))}
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return what was simulated."""
+        """Return the settings of the simulations."""
         panel, clients = self.panels[0], [one.n for one in self.panels]
         return {
             "setting": [
@@ -146,12 +146,12 @@ _ERRORS = {
     "zeros": ("#58b4e8", "s", "drawn from $M(X)$"),
     "one": ("#004c9c", "^", _SHOWN["one"]),
 }
-_FINE = 4  # points of a line for each estimate
-_WHISKERS = 2  # standard errors
-_EXACT = 0.7  # width of its lines
-_MARKERS = ("o", "^", "s", "v", "D", "X", "P")  # of numbers of clients, whose colours may be alike in grey
-_ROOM = 20.0  # times the largest value, for the legend above the curves
-_TWO_DIGITS = 0.05 / 9.9  # half a unit of the second digit, at the least, of the value
+_FINE = 4  # points of the exact line for each estimate
+_WHISKERS = 2  # length of error bars in standard errors
+_EXACT = 0.7  # width of the exact lines
+_MARKERS = ("o", "^", "s", "v", "D", "X", "P")  # by number of clients, since colours may be alike in grey
+_ROOM = 20.0  # upper end of the axis over the largest value, with room for the legend
+_TWO_DIGITS = 0.05 / 9.9  # least size of half a unit of the second digit, relative to the value
 
 
 def draw(parameters: Mapping[str, Any]) -> Figure:
@@ -160,8 +160,8 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
 
 
 def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
-    """Draw estimates from a cube beside the exact profile, those by the other sampling over it, and the
-    relative standard errors for the most clients.
+    """Draw three panels: estimates from a cube beside the exact profile, estimates by the other sampling
+    divided by it, and the relative standard errors for the most clients.
 
     Args:
         tables: one for each number of clients, with the columns n, sigma, sampling, epsilon, estimate,
@@ -169,8 +169,8 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Lines are certified bounds for the two data sets,
-        lower and upper; error bars have two standard errors to either side. Estimates of 0, and what is not
-        finite, are left out, marked at the end of the axis, and counted in a warning.
+        lower and upper; error bars have two standard errors to either side. Estimates of 0, and values that
+        are not finite, are left out, marked at the end of the axis, and counted in a warning.
     """
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -203,7 +203,7 @@ def draw_simulation(tables: Sequence[pd.DataFrame]) -> Figure:
 
 
 def looks_of(count: int) -> list[dict[str, str]]:
-    """Return colour and marker of so many numbers of clients, in their order."""
+    """Return colours and markers for ``count`` numbers of clients, in their order."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -224,7 +224,7 @@ def _exact(table: pd.DataFrame, eps: np.ndarray) -> list[np.ndarray]:
 def _draw_profile(axis: Axes, panel: Panel, table: pd.DataFrame, look: Mapping[str, Any]) -> None:
     eps = np.linspace(table.epsilon.min(), table.epsilon.max(), _FINE * (len(table) - 1) + 1)
     for bound in _exact(table, eps):
-        seen = bound > 0  # of what is not, the estimates at the same epsilons tell
+        seen = bound > 0  # where it is 0, the estimates at the same epsilons are marked
         axis.plot(eps[seen], bound[seen], color=look["color"], linewidth=_EXACT)
     _draw_points(axis, panel, table, table.estimate, table.standard_error, look)
 

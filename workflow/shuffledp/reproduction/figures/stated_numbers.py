@@ -38,7 +38,13 @@ class StatedNumber(Section):
 
 
 def check(one: StatedNumber, curves: Sequence[Curve], context: Context, at: Sequence[str]) -> None:
-    """Refuse a stated number of a curve or point that the panel does not have.
+    """Refuse a stated number whose curve or point the panel does not have.
+
+    Args:
+        one: the stated number.
+        curves: of the figure.
+        context: of the configuration.
+        at: key of the stated number.
 
     Raises:
         ValueError: naming the key, its line and the remedy.
@@ -71,7 +77,7 @@ def check(one: StatedNumber, curves: Sequence[Curve], context: Context, at: Sequ
 def draw(
     axis: Axes, one: Mapping[str, Any], curves: Mapping[str, pd.DataFrame], variable: str, color: str
 ) -> None:
-    """Mark what the paper states; of a ratio, above a line from the curve that it is over."""
+    """Mark a stated number; if it is a ratio, with a line from the curve that it is a multiple of."""
     x = one["at"]
     if "value" in one:
         mark_stated(axis, x, one["value"], color=color)
@@ -79,7 +85,7 @@ def draw(
     table = curves[one["over"]]
     foot = float(table.loc[table[variable] == x, dependent_variable(variable)].iloc[0])
     y = one["times"] * foot
-    if not np.isfinite(y) or y <= 0:  # of a curve that is not drawn there
+    if not np.isfinite(y) or y <= 0:  # the curve is not drawn there
         return
     axis.plot([x, x], [foot, y], color=color, linewidth=0.7, label="_stated")
     mark_stated(axis, x, y, color=color)

@@ -1,4 +1,4 @@
-"""One style for all figures, and the way to save them as the same bytes everywhere."""
+"""One style for all figures, and saving them with the same bytes everywhere."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 PANEL_WIDTH, PANEL_HEIGHT = 2.4, 2.3  # inches; three panels fill the width of a page
-NARROWEST = 4.4  # inches, for the legend
+NARROWEST = 4.4  # least width of a figure in inches, for the legend
 LEGEND_ROW = 0.15  # inches
-STRIP, STRIP_COLOR = 0.75, "#444444"  # inches, of a strip under a panel with one ratio
+STRIP, STRIP_COLOR = 0.75, "#444444"  # height in inches of a strip with one ratio, and the ratio's colour
 
-# The line styles of the configuration, as matplotlib takes them.
+# The line styles of the configuration as arguments of matplotlib.
 LINES = {
     "solid": "-",
     "dashed": "--",
@@ -35,13 +35,13 @@ LINES = {
     "finedots": (0, (1, 0.8)),
 }
 
-# The markers of the configuration, as matplotlib takes them.
+# The markers of the configuration as arguments of matplotlib.
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
-_MARKER_SIZE, _BETWEEN_MARKERS = 3.0, 0.12  # points, and of the diagonal of the axes
-_LETTERS = 6.4  # of a label, an inch of the width of two of them
-_CROSS, _CROSS_COLOR = "x", "#444444"  # of what a paper states, and of its entry in a legend
-_BAND = 0.15  # opacity
-_BANDED = 3  # seeds from which on a deviation says something
+_MARKER_SIZE, _BETWEEN_MARKERS = 3.0, 0.12  # in points, and as a part of the diagonal of the axes
+_LETTERS = 6.4  # letters of each of two labels beside each other, per inch of their common width
+_CROSS, _CROSS_COLOR = "x", "#444444"  # mark of a stated number, and its colour in a legend
+_BAND = 0.15  # opacity of bands
+_BANDED = 3  # least number of seeds for which a deviation is drawn
 
 _STYLE = {
     "font.family": "DejaVu Sans",
@@ -66,7 +66,7 @@ _STYLE = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the project's style, whatever the reader's matplotlib is set to."""
+    """Within the block, draw in the project's style, whatever matplotlib's settings are."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -76,9 +76,9 @@ def style() -> Iterator[None]:
 
 
 def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
-    """Write both forms of a figure, without dates or versions inside, each in one step.
+    """Write a figure as PDF and PNG, without dates or versions inside, each in one step.
 
-    ``Figure`` is used without pyplot, so no window system is ever asked for.
+    ``Figure`` is used without pyplot, so no window system is needed.
     """
     with style():
         with files.replacing(pdf) as temporary:
@@ -89,7 +89,8 @@ def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
 
 
 def line(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``Axes.plot`` takes for a curve: the configuration's colour, line, marker and label."""
+    """Return the arguments of ``Axes.plot`` for a curve: the configuration's colour, line, marker and
+    label."""
     drawn = {"color": look["color"], "linestyle": LINES[look["line"]], "label": look["label"]}
     if "marker" in look:
         drawn |= {
@@ -101,27 +102,27 @@ def line(look: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def legend_shape(labels: Collection[str], *, width: float) -> tuple[int, int]:
-    """Return in how many columns and rows a legend stands: two columns if every label fits into half of a
-    width, in inches."""
+    """Return the numbers of columns and rows of a legend: two columns if every label fits into half of the
+    width, which is in inches."""
     columns = 2 if max(map(len, labels)) <= _LETTERS * width else 1
     return columns, -(-len(labels) // columns)
 
 
 def mark_stated(axis: Axes, x: float, y: float, *, color: str, deviation: float | None = None) -> None:
-    """Mark a point that a paper states, with a bar for its standard deviation where it states one."""
+    """Mark a point that a paper states, with a bar for its standard deviation if the paper states it."""
     axis.errorbar([x], [y], yerr=deviation, fmt=_CROSS, color=color, markersize=5, capsize=2, zorder=3)
 
 
 def stated_key(words: str) -> Line2D:
-    """Return the entry of a legend for what a paper states."""
+    """Return the entry of a legend for numbers that a paper states."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], linestyle="none", marker=_CROSS, color=_CROSS_COLOR, label=words)
 
 
 def plain_ticks(axis: XAxis | YAxis) -> None:
-    """Label a logarithmic axis at 1, 2 and 5 times powers of ten: of few decades those alone would be one
-    label or two."""
+    """Label a logarithmic axis at 1, 2 and 5 times powers of ten, since few decades have only one or two
+    powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -132,8 +133,9 @@ def plain_ticks(axis: XAxis | YAxis) -> None:
 def draw_over_seeds(
     axis: Axes, x: ArrayLike, mean: ArrayLike, deviation: ArrayLike, look: Mapping[str, Any], *, seeds: int
 ) -> None:
-    """Draw what seeds gave: from three on their mean and a band of one standard deviation to either side, of
-    two the two values (mean plus and minus the deviation over the root of 2), of one its own."""
+    """Draw results over seeds: from three seeds on, their mean and a band of one standard deviation to either
+    side; for two seeds, both values (mean plus and minus the deviation over the root of 2); for one, its own.
+    """
     mean, deviation = np.asarray(mean), np.asarray(deviation)
     if seeds == 2:
         apart = deviation / np.sqrt(2)

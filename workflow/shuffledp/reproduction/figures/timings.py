@@ -1,4 +1,4 @@
-"""Times against the number of reports in a round."""
+"""The figure of times against the number of reports in a round."""
 
 from __future__ import annotations
 

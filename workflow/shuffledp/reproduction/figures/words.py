@@ -1,4 +1,4 @@
-"""What captions say of accountants, of what was trained, and on what."""
+"""Words of captions on accountants, on trainings, and on the devices that trained."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _PLAIN = {
     **{r"\epsilon_0": "eps0", r"\delta_0": "delta0", r"\delta": "delta", r"\gamma": "gamma"},
     **{r"\sigma": "sigma", r"\epsilon": "epsilon"},
 }
-_WORDS = 4  # of a line of a title, which fit above one panel
-# The lines of a caption about curves, by what ``curves`` returns; names that the code has come last.
+_WORDS = 4  # largest number of words in a line of a title, so that it fits above one panel
+# Template of a caption's lines about curves, for what ``curves`` returns; the names of accountants come last.
 CURVES = """\
 {% for curve in curves %}
 - {{ curve.label }}: {% if curve.kind not in curve.label %}{{ curve.kind }}; {% endif %}{{ curve.theorem }}. {{ curve.names }}
 {% endfor %}
 """  # noqa: E501  # a line of the page is a line here
-# Those about runs, by what ``runs`` returns.
+# Template of a caption's lines about runs, for what ``runs`` returns.
 RUNS = """\
 Runs:
 
@@ -58,7 +58,7 @@ _SCOPES = {
 
 
 def curves(entries: Iterable[Accountant], looks: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return what the lines about curves of accountants name, those of one label and kind in one line."""
+    """Return the values for the lines about curves; accountants of one label and kind share a line."""
     found: dict[tuple[str, str], list[Accountant]] = {}
     for entry in entries:
         found.setdefault((looks[entry.name]["label"], _kind(entry)), []).append(entry)
@@ -80,7 +80,7 @@ def _kind(entry: Accountant) -> str:
 
 
 def _theorem(entry: Accountant) -> str:
-    """Return the theorems of an accountant, with the papers where no paper is named among them."""
+    """Return the theorems of an accountant, and its papers if the theorems name none."""
     named = any(key in entry.theorem for key in (*entry.citation.split(", "), "this project"))
     return entry.theorem if named else f"{entry.theorem} ({entry.citation})"
 
@@ -90,12 +90,12 @@ def _each(words: Iterable[str]) -> str:
 
 
 def by_part(facts: Mapping[str, Sequence[str]], every: str = "All panels", one: str = "Panel") -> list[str]:
-    """Return a line for what all parts of a figure have in common, if there are several, and one for each.
+    """Return one line for the facts that all parts of a figure have in common, and one for each part.
 
     Args:
-        facts: by part, in the order in which they are told.
-        every: what all parts are called.
-        one: what a part is called, before its name.
+        facts: by part, in their order in the line.
+        every: words for all parts.
+        one: word for a part, before its name.
     """
     told = {name: list(dict.fromkeys(own)) for name, own in facts.items()}
     common = [fact for fact in next(iter(told.values())) if all(fact in own for own in told.values())]
@@ -115,14 +115,14 @@ def _sentence(facts: Sequence[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a title or label without the marks of formulas: variables by the names that captions have."""
+    """Return a title or label without formulas, with the variables' names in captions in their place."""
     for symbol, name in _PLAIN.items():
         text = text.replace(symbol, name)
     return text.replace("$", "")
 
 
 def trained_on(experiment: Experiment) -> str:
-    """Return in words what an experiment's data are, and what its accuracy is measured on."""
+    """Return in words the data of an experiment, and those on which its accuracy is measured."""
     words = [DATA[experiment.data]]
     if experiment.features is not None:
         words.append(_FEATURES[experiment.features])
@@ -132,16 +132,16 @@ def trained_on(experiment: Experiment) -> str:
 
 
 def devices(runs: Iterable[str]) -> str:
-    """Return in words what runs were trained on, as the records beside their tables say; "?" before that."""
+    """Return in words the devices in the records of runs; "?" if nothing is trained yet."""
     paths = [Path(run).with_suffix(".json") for run in runs]
-    # asked for a plan too, when nothing is trained yet
+    # also called for a plan, when there may be no records
     records = [files.read_json(path) if path.exists() else {} for path in paths]
     found = [record.get("environment", {}).get("device", {}).get("name", "?") for record in records]
     return " and ".join(dict.fromkeys(found))
 
 
 def titled(title: str, experiments: Sequence[Experiment], results: str) -> str:
-    """Return the title of a panel, and below it what all that was trained for it has in common."""
+    """Return the title of a panel, and below it the settings that all its trainings have in common."""
     lines = []
     for of in (_symbols, functools.partial(made, results)):
         each = [of(experiment) for experiment in experiments]
@@ -152,7 +152,7 @@ def titled(title: str, experiments: Sequence[Experiment], results: str) -> str:
 
 
 def _symbols(experiment: Experiment) -> list[str]:
-    """Return what decides the privacy of an experiment, as formulas."""
+    """Return the variables that decide the privacy of an experiment, as formulas."""
     of_protocol = ("k",) if experiment.protocol == SAMPLING else ("rate", "slots", "participation")
     values = {name: getattr(experiment, name) for name in ("n", *of_protocol, "eps0", "delta")}
     return [
@@ -163,8 +163,7 @@ def _symbols(experiment: Experiment) -> list[str]:
 
 
 def made(results: str, experiment: Experiment) -> list[str]:
-    """Return in words how large the noise is where eps0 does not say it, how many runs there are, and on
-    what."""
+    """Return in words the noise (if it does not follow from eps0), the number of runs, and their devices."""
     noise = []
     if experiment.eps0 is None and experiment.noise is not None:
         noise.append(rf"noise ${power_of_ten(experiment.noise)}\,C$")
@@ -173,7 +172,7 @@ def made(results: str, experiment: Experiment) -> list[str]:
 
 
 def setting(experiment: Experiment) -> list[str]:
-    """Return what a reader has to know of an experiment, fact by fact."""
+    """Return the setting of an experiment, fact by fact."""
     named = {key: getattr(experiment, key) for key in ("n", "k", "rate", "slots", "participation")}
     if experiment.protocol != SAMPLING:
         named["k"] = None  # it follows from the protocol
@@ -209,8 +208,8 @@ def runs(
     Args:
         experiments: by part of the figure.
         results: folder of the results.
-        every: what all parts are called.
-        one: what a part is called, before its name.
+        every: words for all parts.
+        one: word for a part, before its name.
     """
     facts = {name: trained(experiment, results) for name, experiment in experiments.items()}
     names = _each(f"``{experiment.name}``" for experiment in experiments.values())
@@ -218,8 +217,8 @@ def runs(
 
 
 def dummies(experiment: Experiment, results: str) -> str:
-    """Return in words how many dummy updates a run of the protocol makes, and how many the trainings made;
-    "" of a protocol that makes none."""
+    """Return in words the expected number of dummy updates of a run of the protocol, and their number in the
+    trainings; "" for a protocol without them."""
     name = f"{experiment.protocol}-dummies"
     if name not in quantities.names():
         return ""

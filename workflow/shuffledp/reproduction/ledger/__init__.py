@@ -1,4 +1,4 @@
-"""The ledger: what the papers state in numbers, and whether it comes out."""
+"""The ledger: the numbers that the papers state, and whether they are reproduced."""
 
 from shuffledp.reproduction.ledger import (
     balle2020,

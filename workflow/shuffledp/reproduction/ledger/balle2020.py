@@ -82,7 +82,7 @@ def _b2(tables: Tables) -> Decision:
     for panel in ("a", "b"):
         exact, bound, drawn = (tables[f"{panel} {form}"] for form in ("", "-bound", "-drawn"))
         over.append((exact.value / bound.value).max())
-        # where no run shows an empty slot there is no spread to go by
+        # if no run has an empty slot, the measured spread is 0 and says nothing
         spread = np.maximum(drawn.error, 1 / drawn.runs)
         off.append(((drawn.value - exact.value).abs() / spread).max())
     ours = (
@@ -168,7 +168,7 @@ def _b4(tables: Tables) -> Decision:
 
 
 def _in_training(table: pd.DataFrame, bound: float) -> Decision:
-    """Decide on the dummy updates of a run, whose epochs are a window each."""
+    """Decide on the dummy updates of a run in which each epoch is a window."""
     made = np.diff(table.dummies, prepend=0).astype(np.float64)
     error = max(made.std(ddof=1) / np.sqrt(made.size), 1 / made.size)
     told = f"{made.mean():,.0f} (standard error {error:,.0f}), the mean of {made.size} windows"

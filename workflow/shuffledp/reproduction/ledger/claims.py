@@ -19,15 +19,15 @@ Verdict = Literal[
 
 # Papers state ratios with two digits, often read off a plot.
 TOLERANCE = 0.05
-ALMOST = 0.1  # relative: what "almost matches" and "close" are taken to mean
-DEVIATIONS = 2.0  # within which accuracies agree
-GAP = (0.5, 1.5)  # times a stated gap, between which ours has to lie
-MUCH, FAR = 2, 10  # how many times: "much" tighter, "far" below
-STANDARD_ERRORS = 4  # within which a mean of drawn runs agrees with what is computed
-ABOUT = 0.01  # of an accuracy that is stated as about so much
-STATED_POINTS = 0.005  # of an accuracy that is stated without a deviation
+ALMOST = 0.1  # relative difference that "almost matches" and "close" are taken to mean
+DEVIATIONS = 2.0  # standard deviations within which accuracies agree
+GAP = (0.5, 1.5)  # ends of the ratio of our gap to a stated gap
+MUCH, FAR = 2, 10  # ratios that "much" tighter and "far" below are taken to mean
+STANDARD_ERRORS = 4  # within which a mean of simulated runs agrees with a computed value
+ABOUT = 0.01  # tolerance of an accuracy that is stated as about a value
+STATED_POINTS = 0.005  # tolerance of an accuracy that is stated without a deviation
 
-# By what a claim is decided, by a short name.
+# The rules by which claims are decided, by short names.
 RULES: dict[str, str] = {
     "number": f"Our number is within {TOLERANCE:.0%} of the stated one.",
     "almost": f"Our two values are within {ALMOST:.0%} of each other.",
@@ -67,7 +67,7 @@ RULES: dict[str, str] = {
     "example": "One counter-example refutes that something cannot be done.",
 }
 PAPERS = ("girgis2021", "koskela2022", "balle2020", "liew2022")  # in the order of the ledger
-# Columns that tell the setting, in the order in which a row names them.
+# Columns of the setting, in the order in which a row names them.
 _SETTING = (
     *("data", "model", "randomizer", "clip", "n", "k", "rate", "slots", "participation", "categories"),
     *("sigma", "noise_multiplier", "eps0", "delta0", "rounds", "delta"),
@@ -76,7 +76,7 @@ _SYMBOLS = {"rate": "gamma", "participation": "p0", "slots": "m", "rounds": "T"}
 
 
 class CurveKey(NamedTuple):
-    """Where a curve is: paper, figure, panel and accountant."""
+    """The key of a curve: paper, figure, panel and accountant."""
 
     paper: str
     figure: str
@@ -85,7 +85,7 @@ class CurveKey(NamedTuple):
 
 
 class RunKey(NamedTuple):
-    """Where the history of a training run is: a folder, experiment and seed<k>."""
+    """The key of the history of a training run: a folder, experiment and seed<k>."""
 
     folder: str
     experiment: str
@@ -98,8 +98,14 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 class Decision(NamedTuple):
-    """What came out: our value in words or digits, the verdict, and the reason for it; and the setting, where
-    the curves have more than was looked at."""
+    """The decision on a claim.
+
+    Attributes:
+        ours: our value in words or digits.
+        verdict: whether the claim is reproduced.
+        reason: for the verdict.
+        setting: in words; "" if it follows from the columns of the curves.
+    """
 
     ours: str
     verdict: Verdict
@@ -115,12 +121,12 @@ class Claim:
         id: short name, a letter for the paper and a number.
         paper: citation key.
         statement: what is claimed.
-        stated: the value as the paper gives it.
-        rule: by what it is decided, a key of ``RULES``.
-        curves: the curves that decide it, by a name of their own.
-        point: where on the curves the claim is, such as rounds=1e5; empty where it is of them all.
-        figure: that shows it, where it is not the figure of the curves; or words that say that none does.
-        decide: from the tables of those curves to a decision.
+        stated: the value as the paper states it.
+        rule: by which it is decided, a key of ``RULES``.
+        curves: keys of the curves that decide it, by names of the claim's own.
+        point: on the curves, such as rounds=1e5; empty if the claim is about whole curves.
+        figure: which shows it, if it is not the figure of the curves; or words that no figure shows it.
+        decide: function of the tables of those curves that returns a decision.
     """
 
     id: str
@@ -168,7 +174,7 @@ def claims() -> list[Claim]:
 
     def place(entry: Claim) -> tuple[int, int, str]:
         found = re.fullmatch(r"[A-Z](\d+)([a-z]?)", entry.id)
-        assert found is not None  # as of every claim that was entered
+        assert found is not None  # claims are entered only with such names
         number, part = found.groups()
         paper = PAPERS.index(entry.paper) if entry.paper in PAPERS else len(PAPERS)
         return paper, int(number), part
@@ -177,8 +183,8 @@ def claims() -> list[Claim]:
 
 
 def setting_of(tables: Tables, point: Mapping[str, float]) -> str:
-    """Return the setting as the tables' columns have it: one value of a variable, those of several curves, or
-    the range that a curve runs through."""
+    """Return the setting from the tables' columns: for each variable its one value, its values in several
+    curves, or its range along a curve."""
     parts = []
     for name in _SETTING:
         values = [table[name] for table in tables.values() if name in table]
@@ -187,7 +193,7 @@ def setting_of(tables: Tables, point: Mapping[str, float]) -> str:
         found = sorted({value for each in values for value in each.dropna()})
         if name in point:
             found = [point[name]]
-        if not found or (name == "delta" and len(found) > 1):  # it is what is computed, or the axis
+        if not found or (name == "delta" and len(found) > 1):  # delta varies if it is computed or the axis
             continue
         written = [value if isinstance(value, str) else number(value) for value in found]
         if name not in point and any(each.nunique() > 1 for each in values):
@@ -197,7 +203,7 @@ def setting_of(tables: Tables, point: Mapping[str, float]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as a reader writes it: 60000, 1e6, 0.001, 1e-5; with four digits at most."""
+    """Return a number as people write it: 60000, 1e6, 0.001, 1e-5; with at most four digits."""
     if value == round(value) and abs(value) < 1e5:
         return f"{value:.0f}"
     shortest = next(
@@ -239,11 +245,11 @@ def evaluate(table_of: Callable[[Key], pd.DataFrame | None]) -> pd.DataFrame:
     """Decide every claim.
 
     Args:
-        table_of: reads the table of a curve or run, with the setting among its columns; None where it has not
-            been computed.
+        table_of: reads the table of a curve or run, with the setting among its columns; None if it is not
+            computed.
 
     Returns:
-        One row a claim: id, paper, figure, statement, setting, stated, ours, verdict, rule, reason.
+        One row for each claim: id, paper, figure, statement, setting, stated, ours, verdict, rule, reason.
     """
     rows = []
     for entry in claims():

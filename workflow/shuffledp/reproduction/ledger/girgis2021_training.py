@@ -30,15 +30,16 @@ from shuffledp.reproduction.ledger.claims import (
 _PAPER = "girgis2021"
 _NEW, _OLD = "girgis2021-upper", "feldman2021-numerical-strong"
 _FITTED = "fitted"
-_FIXED = tuple(10.0**-power for power in range(8, 15))  # deltas of a shuffle that were tried
-_NEARLY = 1e-10  # of them, the one that is told apart: with Theorem 3.4 of kairouz2015 it misses by little
+_FIXED = tuple(10.0**-power for power in range(8, 15))  # deltas of a shuffle that are tried
+_NEARLY = 1e-10  # one of them, which is reported: with Theorem 3.4 of kairouz2015 it misses by little
 PARAMETERS, _STATED_PARAMETERS = 13_706, 13_170  # of training.models' mnist_cnn_16, and of the paper
 
 Stated = tuple[float, float]  # mean and standard deviation, in per cent
 
 
 def _at(table: pd.DataFrame, accountant: str, epsilon: float) -> Stated | None:
-    """Return mean and deviation of accuracy, in per cent, after the last epoch within epsilon, if any."""
+    """Return mean and deviation of accuracy, in per cent, after the last epoch within epsilon; None if there
+    is no such epoch."""
     within = table[table[accountant] <= epsilon]
     if within.empty:
         return None
@@ -78,12 +79,12 @@ def _accuracy(table: pd.DataFrame, epsilon: float, stated: Stated) -> Decision:
 
 
 def _share(first: Stated, second: Stated, new: Stated, old: Stated) -> float:
-    """Return how many times the stated gap of two accuracies is that of ours."""
+    """Return the ratio of our gap between two accuracies to the stated gap."""
     return (first[0] - second[0]) / (new[0] - old[0])
 
 
 def _gap(table: pd.DataFrame, epsilon: float, new: Stated, old: Stated) -> Decision:
-    """Decide on what Theorem 1 gains over the baseline at an epsilon."""
+    """Decide on the gain of Theorem 1 over the baseline at an epsilon."""
     first, second = _at(table, _NEW, epsilon), _at(table, _OLD, epsilon)
     if first is None or second is None:
         return Decision(f"-, {_seeds(table)}", "not computed", f"the first epoch takes more than {epsilon:g}")
@@ -102,7 +103,7 @@ def _gap(table: pd.DataFrame, epsilon: float, new: Stated, old: Stated) -> Decis
 
 
 def _epsilon(table: pd.DataFrame, accountant: str, stated: Stated, at: float) -> Decision:
-    """Decide on the epsilon that an accuracy takes by an accountant."""
+    """Decide on the epsilon at which an accuracy is reached, by an accountant."""
     found, last = _reaching(table, accountant, stated), table.iloc[-1]
     end = f"{100 * last.accuracy:.1f}% ({100 * last.deviation:.1f}) at the end, at {_shown(last[accountant])}"
     if np.isnan(found):
@@ -141,7 +142,8 @@ def _with_fixed_delta(
 
 
 class _Reading(NamedTuple):
-    """A reading of the baseline: what it gives for the two numbers of a figure, and whether it has both."""
+    """A reading of the baseline: its two numbers of a figure in words, and whether both fit the stated
+    ones."""
 
     words: str
     fits: bool
@@ -152,7 +154,7 @@ _Epsilons = tuple[Stated, float, float]  # an accuracy, and the epsilons that it
 
 
 def _read(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> _Reading:
-    """Judge a reading of the baseline, as G6b and G7b are: by the gap to Theorem 1, and by epsilon."""
+    """Judge a reading of the baseline by the rules of G6b and G7b: the gap to Theorem 1, and epsilon."""
     (at, *stated), (wanted, _, taken) = accuracy, epsilon
     first, second = _at(table, _NEW, at), _at(table, _FITTED, at)
     reached = _reaching(table, _FITTED, wanted)
@@ -168,7 +170,7 @@ def _read(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> _Re
 
 
 def _fitted(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> str:
-    """Say which fixed delta of a shuffle gives both of the baseline's numbers of a figure."""
+    """Return in words which fixed delta of a shuffle gives both of the baseline's numbers of a figure."""
     tried = [
         (f"{number(delta)} with {composition}", _with_fixed_delta(table, delta, composition))
         for composition in _COMPOSITIONS
@@ -186,7 +188,7 @@ def _fitted(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> s
 
 
 def _nearly(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> str:
-    """Say what comes of a reading that misses epsilon by little, at all of delta and at half of it."""
+    """Return in words the results of a reading that misses epsilon by little, at all and at half of delta."""
     composition = next(iter(_COMPOSITIONS))
     whole, half = (
         _read(_with_fixed_delta(table, _NEARLY, composition, part=part), accuracy, epsilon)

@@ -25,7 +25,7 @@ _FIG4 = {"a": 1, "b": 4, "c": 16}
 _TAU = 1e-12
 _SEEN = 1e3 * _TAU
 _POINTS = 5e7
-_CUBES = (8.0, 10.0, 14.0)  # half edges of the cube; its probability outside is small from four sigma on
+_CUBES = (8.0, 10.0, 14.0)  # half edges of the cube; from four sigma on little probability is outside
 _ERRORS = 4  # standard errors within which an estimate must lie
 
 
@@ -41,7 +41,7 @@ def _curves(figure: str, panels: Mapping[str, int], *accountants: str) -> dict[s
 def _over(
     tables: Tables, column: str, over: str, under: str, panels: Mapping[str, int]
 ) -> dict[int, pd.Series]:
-    """Return the ratios along two curves, by the number of rounds."""
+    """Return the ratios of two curves, by the number of rounds."""
     return {
         rounds: tables[f"{over}@{rounds}"][column] / tables[f"{under}@{rounds}"][column]
         for rounds in panels.values()
@@ -57,7 +57,8 @@ def _span(ratios: Mapping[int, pd.Series]) -> str:
 
 
 def _needed(rows: pd.DataFrame, value: np.ndarray) -> np.ndarray:
-    """Return after how many points two standard errors are half a unit of the second digit of ``value``."""
+    """Return the number of points at which two standard errors are half a unit of ``value``'s second
+    digit."""
     half_unit = 0.05 * 10 ** np.floor(np.log10(value))
     return rows.points.to_numpy() * (2 * rows.standard_error.to_numpy() / half_unit) ** 2
 

@@ -21,7 +21,7 @@ _ABOUT = (
 
 
 def counts(ledger: pd.DataFrame) -> dict[str, int]:
-    """Return how often each verdict was given, the best first; those never given are left out."""
+    """Return the number of claims by verdict, the best first; verdicts of no claim are left out."""
     found = ledger["verdict"].value_counts()
     return {verdict: int(found[verdict]) for verdict in get_args(Verdict) if verdict in found}
 
@@ -35,8 +35,8 @@ def render(ledger: pd.DataFrame, figures: Mapping[str, str]) -> str:
     """Return the page.
 
     Args:
-        ledger: a row a claim, as ``evaluate`` gives them.
-        figures: from "<paper>/<figure>" to the path of its picture, as seen from the page.
+        ledger: one row for each claim, as returned by ``evaluate``.
+        figures: maps "<paper>/<figure>" to the path of the picture, relative to the page.
     """
     rows = ledger.astype(str).to_dict("records")
     papers = list(dict.fromkeys(row["paper"] for row in rows))

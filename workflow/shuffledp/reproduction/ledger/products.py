@@ -14,7 +14,7 @@ from shuffledp.reproduction.tables import Utility
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 
-# What a row tells of an experiment; k only where it is chosen, and not expected.
+# The settings of an experiment that a row has; k only if it is fixed, and not a mean number.
 _TOLD = (
     *("data", "model", "randomizer", "clip", "n", "k", "rate", "slots", "participation"),
     *("noise_multiplier", "eps0", "delta0", "delta"),
@@ -22,14 +22,14 @@ _TOLD = (
 
 
 class Source(NamedTuple):
-    """Where the table of a curve or run is, and the setting that it does not hold itself."""
+    """The path of the table of a curve or run, and the settings that the table does not have."""
 
     path: str
     setting: dict[str, Any]
 
 
 def sources(settings: Settings) -> dict[ledger.Key, Source]:
-    """Return where the claims' curves and runs are, of those that are made or will be."""
+    """Return the sources of the claims' curves and runs, as far as these are made or will be made."""
     made: dict[str, dict[str, Any]] = {
         table.path(settings.results): _setting(table.experiment) if isinstance(table, Utility) else {}
         for table in settings.tables
@@ -66,7 +66,7 @@ def claims(settings: Settings) -> Product:
 
 
 def page(settings: Settings) -> Product:
-    """Return the ledger as a page as a product."""
+    """Return the page of the ledger as a product."""
     folder = os.path.dirname(settings.ledger) or "."
     figures = {
         f"{figure.paper}/{figure.name}": os.path.relpath(

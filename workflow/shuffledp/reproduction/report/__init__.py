@@ -1,1 +1,1 @@
-"""The report: one page with the ledger, figures and captions, brackets, and where it all comes from."""
+"""The report: one page with the ledger, figures and captions, brackets, and the origin of every result."""

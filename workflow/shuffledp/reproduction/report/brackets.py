@@ -1,4 +1,4 @@
-"""The bracket table: between which certified bounds epsilon lies, wherever cached curves have both sides."""
+"""The table of brackets: certified bounds on epsilon, for panels whose cached curves have both sides."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ Curve = tuple[str, str, pd.DataFrame]
 def brackets(
     panels: Sequence[Mapping[str, Any]], *, read: Callable[[str], pd.DataFrame]
 ) -> list[dict[str, str]]:
-    """Return rows of the table: for each panel the tightest bounds where its curves begin, midway, and end.
+    """Return the rows of the table: for each panel the tightest bounds at the first, a middle and the last
+    point of its curves.
 
     Args:
-        panels: for each what identifies it ("figure", "system", "setting"), the "variable" along x, and its
+        panels: for each its identification ("figure", "system", "setting"), the "variable" along x, and its
             "curves" of epsilon, all of one system and at the same points: kind ("lower" or "upper"), name
-            and path; and by name what each "needs".
-        read: from a path to the table there, with the columns of the variable and "epsilon".
+            and path; and, by name, what each accountant "needs".
+        read: function of a path that returns the table, with columns for the variable and "epsilon".
 
     Returns:
-        Dictionaries with the keys of ``HEADINGS``: what identifies the panel, "at" (the variable and its
-        value), "lower" and "upper" (rounded outwards, so that they stay bounds), "ratio" (upper over lower,
-        empty if the lower bound is 0), "by" (whose they are) and "needs" (what the upper one assumes).
+        Dictionaries with the keys of ``HEADINGS``: the identification of the panel, "at" (the variable and
+        its value), "lower" and "upper" (rounded outwards, so that they stay bounds), "ratio" (upper over
+        lower, empty if the lower bound is 0), "by" (the accountants) and "needs" (what the upper one needs).
 
     Raises:
         ValueError: a panel lacks a side, or its curves are at different points.

@@ -1,4 +1,4 @@
-"""The report: one page in HTML that needs nothing but itself."""
+"""The report as one page in HTML that needs no other files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from PIL import Image
 from shuffledp.reproduction.report.brackets import HEADINGS as BRACKETS
 from shuffledp.reproduction.report.provenance import HEADINGS as PROVENANCE
 
-# How a verdict is coloured, in the order in which verdicts are counted.
+# The colour class of each verdict, in the order in which verdicts are counted.
 _TONES = {
     "reproduced": "good",
     "reproduced under a stated reading": "reading",
@@ -26,7 +26,7 @@ _TONES = {
     "not tested as stated": "open",
     "not computed": "open",
 }
-_THUMBNAIL = 360, 260  # pixels, at most
+_THUMBNAIL = 360, 260  # largest width and height in pixels
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Shown:
 
 
 def title(paper: str, name: str) -> str:
-    """Return how a figure is called: "girgis2021, figure 2", or "beyond, shuffled gaussian"."""
+    """Return the title of a figure: "girgis2021, figure 2", or "beyond, shuffled gaussian"."""
     numbered = re.fullmatch(r"fig(\d+[a-z]?)(?:_(.*))?", name)
     words = " ".join(["figure", *filter(None, numbered.groups())]) if numbered else name
     return f"{paper}, {words.replace('_', ' ')}"
@@ -67,14 +67,14 @@ def render(
     Args:
         template: of the page.
         ledger: rows of the ledger (``ledger.claims.evaluate``).
-        rules: of the ledger, by the names that its rows give.
-        figures: shown paper by paper, those with a number first.
-        brackets: rows by the keys of ``report.brackets.HEADINGS``.
-        provenance: rows by the keys of ``report.provenance.HEADINGS``.
+        rules: of the ledger, by name.
+        figures: to be shown paper by paper, those with a number first.
+        brackets: rows with the keys of ``report.brackets.HEADINGS``.
+        provenance: rows with the keys of ``report.provenance.HEADINGS``.
 
     Returns:
-        A page in which everything but the captions' markup is escaped. Rows of the ledger link to the figures
-        that they name, and the figures back to them.
+        A page in which everything except the captions' markup is escaped. Rows of the ledger link to the
+        figures that they name, and figures link back to them.
 
     Raises:
         jinja2.UndefinedError: a row lacks a key.
@@ -142,7 +142,7 @@ def _small(picture: bytes) -> bytes:
 
 
 def _html(caption: str) -> Markup:
-    """Return a caption in HTML; one that is no reStructuredText is an error of docutils."""
+    """Return a caption in HTML; docutils raises an error if the caption is not reStructuredText."""
     settings = {"halt_level": 2, "report_level": 2, "file_insertion_enabled": False, "raw_enabled": False}
     return Markup(publish_parts(caption, writer="html5", settings_overrides=settings)["fragment"])
 

@@ -16,7 +16,7 @@ def report(settings: Settings, results: Sequence[Product]) -> Product:
 
     Args:
         settings: the configuration.
-        results: those that are there or will be by then, whose records are told.
+        results: products that exist or will exist then, whose records the report shows.
     """
     folder = f"{settings.results}/report"
     panels = _bracketed(settings)

@@ -1,4 +1,4 @@
-"""Where each result comes from, out of the records beside the results."""
+"""The origin of each result, from the records beside the results."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def described(record: Mapping[str, Any], *, name: str, code: str) -> dict[str, s
     """Return a row of the table of provenance.
 
     Args:
-        record: as ``requests.record`` wrote it.
+        record: as written by ``requests.record``.
         name: of the record's file.
-        code: the digest of the code that would make it now.
+        code: the digest of the present code.
 
     Returns:
-        What was made, whether the code that it depends on is still that which made it, the digest of that
-        code, versions, device, seed, seconds, when, at which git revision, and all parameters as JSON.
-        What a record does not say is empty: figures, which are the same wherever they are drawn, keep
-        neither versions nor times.
+        What was made, whether the code has changed since, the digest of the code that made it, versions,
+        device, seed, seconds, time, git revision, and all parameters as JSON. Entries that a record does not
+        have are empty: figures, which are the same wherever they are drawn, record neither versions nor
+        times.
     """
     request, environment = record["request"], record.get("environment", {})
     versions = {"python": environment["python"], **environment["versions"]} if environment else {}

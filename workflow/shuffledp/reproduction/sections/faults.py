@@ -1,4 +1,4 @@
-"""The first fault that pydantic finds in a configuration, as a key and a sentence."""
+"""The first fault that pydantic finds in a configuration, as a key and a message."""
 
 from __future__ import annotations
 

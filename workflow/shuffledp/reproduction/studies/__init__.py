@@ -1,1 +1,1 @@
-"""What figures show beside curves of bounds: grids, frontiers, accuracies over seeds, quantities."""
+"""Studies behind figures other than curves of bounds: grids, frontiers, accuracies over seeds, quantities."""

@@ -1,4 +1,4 @@
-"""Accuracy against epsilon: what a run reached after every epoch, and what it had cost by then."""
+"""Accuracy against epsilon: the accuracy of runs after every epoch, and epsilon of the rounds until then."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ def privacy_utility(
     """Join the accuracies of several seeds with epsilon by several accountants.
 
     Args:
-        histories: one table a seed with the columns epoch, round and test_accuracy, all of the same epochs.
-        names: accountants.
+        histories: one table for each seed, with the columns epoch, round and test_accuracy, all of the same
+            epochs.
+        names: of the accountants.
         delta: target.
-        rounds_of_one: how many rounds of training an accountant counts as one, as those of a window; one that
-            is not over counts whole.
+        rounds_of_one: number of rounds of training that an accountant counts as one, such as those of a
+            window; a window that has begun counts as a whole one.
         setting: the variables of their systems, such as n, k and eps0 of the subsampled shuffle; each
-            accountant takes those of its own.
+            accountant takes its own.
 
     Returns:
-        Columns, one row an epoch: epoch, round, seeds (how many), accuracy (mean over seeds), deviation
-        (standard deviation over seeds, with one degree of freedom less; 0 for one seed), and by the name of
-        each accountant epsilon after that round, of the accountant's kind.
+        One row for each epoch, with the columns epoch, round, seeds (their number), accuracy (mean over
+        seeds), deviation (standard deviation over seeds, with one degree of freedom less; 0 for one seed),
+        and for each accountant, by its name, epsilon after that round, which errs to the side of its kind.
 
     Raises:
         ValueError: there is no history, the histories differ in their epochs, or an argument is out of range.

@@ -21,8 +21,8 @@ class Cell:
         eps0: local privacy parameter.
         k: clients per round.
         randomizer: its name.
-        runs: a table a seed with the columns round and test_accuracy.
-        curves: by accountant, a table with the columns rounds and epsilon, of the rounds of the runs.
+        runs: one table for each seed, with the columns round and test_accuracy.
+        curves: by accountant, a table with the columns rounds and epsilon, at the rounds of the runs.
     """
 
     eps0: float
@@ -33,10 +33,11 @@ class Cell:
 
 
 def undominated(epsilon: FloatArray, accuracy: FloatArray) -> NDArray[np.intp]:
-    """Return which points no other beats, by ascending epsilon, and so by ascending accuracy.
+    """Return the indices of the points that no other point beats, by ascending epsilon (and accuracy).
 
-    A point beats another if its epsilon is not larger, its accuracy not smaller, and one of the two differs.
-    Of points that agree in both the first is taken. Points whose epsilon is not finite are left out.
+    A point beats another if its epsilon is not larger, its accuracy is not smaller, and one of the two
+    differs. Of points that are equal in both, the first is returned. Points whose epsilon is not finite are
+    left out.
 
     Args:
         epsilon: of shape (points,).
@@ -49,17 +50,17 @@ def undominated(epsilon: FloatArray, accuracy: FloatArray) -> NDArray[np.intp]:
 
 
 def frontier(cells: Sequence[Cell], *, accountants: Sequence[str]) -> pd.DataFrame:
-    """Return, by accountant, the points (epsilon, accuracy) that no other one beats (``undominated``).
+    """Return, for each accountant, the points (epsilon, accuracy) that no other one beats (``undominated``).
 
     Args:
         cells: the experiments.
-        accountants: by whose epsilon; each of them among the curves of each cell.
+        accountants: whose epsilon is used; each cell must have their curves.
 
     Returns:
-        Columns: accountant, epsilon (of the accountant's kind), accuracy (mean over seeds), deviation
-        (standard deviation over seeds, with one degree of freedom less; 0 for one seed), eps0, k, randomizer
-        and round; for each accountant by ascending epsilon. Of an accountant that has no finite epsilon
-        anywhere, the most accurate point, whose epsilon is then infinite or nan.
+        Columns: accountant, epsilon (which errs to the side of the accountant's kind), accuracy (mean over
+        seeds), deviation (standard deviation over seeds, with one degree of freedom less; 0 for one seed),
+        eps0, k, randomizer and round; for each accountant by ascending epsilon. An accountant without any
+        finite epsilon has its most accurate point, whose epsilon is infinite or nan.
 
     Raises:
         ValueError: the rounds of a curve are not those of the runs.

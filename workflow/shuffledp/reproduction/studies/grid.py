@@ -14,17 +14,17 @@ from shuffledp.training.costs import core_seconds
 from shuffledp.training.experiment import Experiment
 
 FOLDER = "sweep"
-# Between name and value in a path, as Snakemake's Paramspace has it.
+# Stands between name and value in a path, as in Snakemake's Paramspace.
 SEPARATOR = "~"
 
 
 def coordinates(*, eps0: float | None, k: int | None, randomizer: str) -> dict[str, str]:
-    """Return a point of the grid as paths spell it."""
+    """Return a point of the grid as text for paths."""
     return {"eps0": f"{eps0:.10g}", "k": f"{k:.0f}", "randomizer": randomizer}
 
 
 def parts(point: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the folders of a point of the grid, one in the other."""
+    """Return the nested folders of a point of the grid."""
     return tuple(f"{name}{SEPARATOR}{value}" for name, value in point.items())
 
 
@@ -33,8 +33,8 @@ class Sweep:
     """An experiment on a grid.
 
     Attributes:
-        accountants: those that every point is accounted for by.
-        cells: an experiment for each point of the grid; its name is the folder of its runs.
+        accountants: names of those that account for every point.
+        cells: one experiment for each point of the grid; its name is the folder of its runs.
         curves: epsilon along the rounds, for each eps0, k and accountant.
     """
 
@@ -44,7 +44,7 @@ class Sweep:
 
     @property
     def points(self) -> list[dict[str, str]]:
-        """The cells of the grid, as paths spell them."""
+        """The cells of the grid as text for paths."""
         return [_point(cell) for cell in self.cells]
 
     @property
@@ -53,11 +53,11 @@ class Sweep:
         return [accountants.get(name) for name in self.accountants]
 
     def folder(self, results: str) -> str:
-        """Return where all of it is kept."""
+        """Return the folder of all its results."""
         return f"{results}/{FOLDER}"
 
     def trainings(self, results: str) -> list[tuple[Experiment, Product]]:
-        """Return the runs, one a cell and seed, as products of the workflow, each with its experiment."""
+        """Return the runs, one for each cell and seed, with their experiments and as products."""
         return [
             (cell, recorded.product(cell, f"{self.folder(results)}/{cell.name}", seed))
             for cell in self.cells
@@ -65,7 +65,7 @@ class Sweep:
         ]
 
     def frontier(self, results: str) -> Product:
-        """Return the table of what no other point beats (``frontier``) as a product of the workflow."""
+        """Return the table of points that no other point beats (``frontier``) as a product."""
         stem = f"{self.folder(results)}/frontier"
         runs: dict[str, list[str]] = {cell.name: [] for cell in self.cells}
         for cell, run in self.trainings(results):
@@ -96,11 +96,11 @@ class Sweep:
         )
 
     def outlook(self, results: str, *, is_current: Callable[[str], bool]) -> str:
-        """Say in a line what is still to be made, and about what it costs.
+        """Return in one line what is still to be made, and roughly how long it takes.
 
         Args:
             results: folder of the results.
-            is_current: whether a path is that of an output which needs no making.
+            is_current: function that says whether the output at a path is current.
         """
         left = [cell for cell, run in self.trainings(results) if not is_current(run.outputs[0])]
         curves = [curve for curve in self.curves if not is_current(f"{curve.stem(results)}.csv")]
@@ -111,7 +111,7 @@ class Sweep:
 
 
 def panel_of(cell: Experiment) -> tuple[str, str]:
-    """Return the folders of a cell that are those of its accounting, which is one for all randomisers."""
+    """Return the folders of the accounting of a cell, which is the same for all randomisers."""
     figure, panel, *_ = parts(_point(cell))
     return figure, panel
 

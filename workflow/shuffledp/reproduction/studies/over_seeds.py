@@ -1,4 +1,4 @@
-"""Tables of training runs, one a seed, put together."""
+"""Means and deviations over the tables of training runs, one table for each seed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 
 class Accuracies(NamedTuple):
-    """Test accuracy over seeds, an entry an epoch.
+    """Test accuracy over seeds; arrays with one entry for each epoch.
 
     Attributes:
-        rounds: done by then.
+        rounds: number of rounds until then.
         mean: over seeds.
         deviation: standard deviation over seeds, with one degree of freedom less; 0 for one seed.
     """
@@ -28,7 +28,7 @@ def accuracies(histories: Sequence[pd.DataFrame]) -> Accuracies:
     """Return the accuracies of an experiment's runs.
 
     Args:
-        histories: one table a seed with the columns round and test_accuracy.
+        histories: one table for each seed, with the columns round and test_accuracy.
 
     Raises:
         ValueError: there is no history, or the histories differ in their rounds.

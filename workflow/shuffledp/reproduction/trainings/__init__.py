@@ -1,1 +1,1 @@
-"""Recorded training runs: made, tuned, shown while they run, and proved again."""
+"""Recorded training runs: making, tuning, showing their progress, and reproducing them."""

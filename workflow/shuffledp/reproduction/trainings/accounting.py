@@ -1,4 +1,4 @@
-"""What accounts for the privacy of an experiment: systems of accountants, and their variables."""
+"""The systems that account for the privacy of an experiment, and their variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shuffledp.training.models import networks
 from shuffledp.training.sgd import schedule
 from shuffledp.training.sgd.schedule import NO_RANDOMIZER
 
-# By protocol: who takes part, in the variables of its systems.
+# By protocol, the function that returns who takes part, in the variables of the protocol's systems.
 _WHO: dict[str, Callable[[Experiment], dict[str, Any]]] = {
     protocols.FixedSize.name: lambda one: {"n": one.n, "k": one.k},
     protocols.ShuffledCheckIn.name: lambda one: {"n": one.n, "rate": one.rate},
@@ -61,13 +61,13 @@ def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def rounds_of_one(experiment: Experiment) -> int:
-    """Return how many rounds of training a system counts as one: those of a run of a protocol of windows,
-    else a single one."""
+    """Return the number of rounds of training that a system counts as one: those of a run for protocols of
+    windows, otherwise a single one."""
     return schedule.protocol_of(experiment, seed=0).length
 
 
 def _share(experiment: Experiment) -> float | None:
-    """Return the share of the high region of its pure randomiser."""
+    """Return the share of the blanket of the experiment's eps0-LDP randomiser."""
     assert experiment.eps0 is not None  # as of every pure randomiser
     named, given = named_randomizers.of_training(
         experiment.randomizer, dimension=networks.DIMENSIONS[experiment.model]

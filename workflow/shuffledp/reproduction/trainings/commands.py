@@ -1,4 +1,5 @@
-"""What the command line and the workflow's script call: train, show how far it is, write the product."""
+"""The functions that the command line and the workflow's script call: train, show progress, write
+products."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ from shuffledp.training.experiment import Experiment
 
 
 def make(paths: Iterable[Path | str], *, name: str, on: torch.device, root: str | None) -> None:
-    """Make runs of one experiment that were asked for, one after the other, on data that are loaded once.
+    """Make requested runs of one experiment, one after the other, on data that are loaded once.
 
     Args:
-        paths: requests of the runs, as ``requests.stage`` wrote them.
-        name: the experiment's.
+        paths: of the runs' requests, which ``requests.stage`` wrote.
+        name: of the experiment.
         on: device to compute on.
         root: folder of the data; None for the default.
     """
@@ -64,7 +65,7 @@ def train(
         say: prints a line.
 
     Raises:
-        ValueError: device or data are not to be had.
+        ValueError: the device or the data are not available.
         ArithmeticError: a run diverged; the message names the round.
     """
     on = runs.device(device)
@@ -108,19 +109,19 @@ def reproduce(
     root: str | None,
     say: Callable[[str], None],
 ) -> bool:
-    """Train the first epochs of recorded runs again, and say whether they are those of their tables.
+    """Train the first epochs of recorded runs again, and compare them with their tables.
 
     Args:
-        experiment: what was trained.
-        seeds: which runs.
-        rows: how many epochs of each.
+        experiment: whose runs are trained again.
+        seeds: of the runs.
+        rows: number of epochs of each.
         stamp: as for ``replay.replay``.
         folder: where the CSV files and records are.
         root: folder of the data; None for the default.
         say: prints a line.
 
     Returns:
-        Whether all were.
+        Whether all runs are reproduced.
 
     Raises:
         ValueError: a table, a record or the data cannot be read.

@@ -1,4 +1,4 @@
-"""Which learning rates to try before an experiment is run, where a paper leaves them open. No torch."""
+"""Learning rates to try before an experiment is run, where a paper leaves them open. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shuffledp.records.product import Product
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 
-SEED = 10_000  # of every try; no run has it
+SEED = 10_000  # of every try; it is the seed of no run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,14 +17,14 @@ class Grid:
     """Learning rates to try on a held-out part of the training set.
 
     Attributes:
-        experiment: the one whose learning rate is sought, with all its other settings.
-        learning_rates: for the whole of a try.
+        experiment: the experiment whose learning rate is sought, with all its other settings.
+        learning_rates: to try; each is constant during a try.
         epochs: length of a try.
-        held_out: training images, drawn at random, that no client holds and accuracy is measured on.
+        held_out: number of random training images that no client holds, on which accuracy is measured.
         halving: whether the better half of the tries goes on for twice as long, again and again until two are
-            left, and these for as long as the experiment (successive halving). A rate that is the best for a
-            short run is often too high for a long one. The two that end cost twice a run; what comes before
-            adds half a run for four rates that are tried for a quarter of its length.
+            left, which go on to the length of the experiment (successive halving). The best rate for a short
+            run is often too high for a long one. The last two tries take the time of two runs; four rates
+            that are tried for a quarter of a run take half a run more.
     """
 
     experiment: Experiment
@@ -66,7 +66,7 @@ class Grid:
 
     @property
     def stages(self) -> tuple[tuple[int, int], ...]:
-        """Number of tries that go on, and the epoch until which they do, stage by stage."""
+        """For each stage, the number of tries that go on, and the epoch at which it ends."""
         if not self.halving:
             return ((len(self.learning_rates), self.epochs),)
         found, left = [], len(self.learning_rates)
@@ -77,8 +77,8 @@ class Grid:
 
     @property
     def tries(self) -> tuple[Experiment, ...]:
-        """The experiments of the first stage, one a learning rate. Where each client has an image of its own,
-        they have as many clients fewer as images are held out."""
+        """The experiments of the first stage, one for each learning rate. If each client has an image of its
+        own, there are fewer clients by the number of images that are held out."""
         clients = self.experiment.n - (0 if self.experiment.bootstrap else self.held_out)
         setting = {"n": clients, "k": None if self.experiment.rate is not None else self.experiment.k}
         return tuple(
@@ -88,7 +88,7 @@ class Grid:
 
     @property
     def longest(self) -> tuple[Experiment, ...]:
-        """The experiments that the tries cost, each of the length that it has in the end."""
+        """The experiments of the tries, each with the length that it reaches in the end."""
         counts = [*(count for count, _ in self.stages), 0]
         return tuple(
             replace(self.tries[0], epochs=(epochs,))

@@ -1,4 +1,4 @@
-"""Runs that are made for the workflow: trained, written as a table, and recorded."""
+"""Making runs for the workflow: they are trained, written as a table, and recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = ("torch", "numpy", "scipy")
 
 
 def identity(request: Mapping[str, Any], on: torch.device) -> str:
-    """Return what tells the checkpoints of a request on a device from those of any other."""
+    """Return a text that distinguishes the checkpoints of a request on a device from all others."""
     return f"{request['code']} {on.type} {request['parameters']}"
 
 
@@ -37,7 +37,7 @@ def make(
     Args:
         request_path: the request that ``requests.stage`` wrote.
         name: the experiment's name.
-        checkpoint: as for ``runs.train``; removed once the product is made.
+        checkpoint: as for ``runs.train``; it is removed when the product is made.
         root: folder of the data.
         on: device to compute on.
         data: the data, if it is loaded already.

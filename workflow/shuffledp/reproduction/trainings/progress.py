@@ -1,4 +1,4 @@
-"""How far training is: a bar on a terminal, a line an epoch anywhere else."""
+"""Progress of training: a bar on a terminal, otherwise one line for each epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shuffledp.reproduction.progress_bar import on_terminal, progress_bar
 
 @contextmanager
 def reporting(title: str, *, epochs: int) -> Iterator[Callable[[Mapping[str, float]], None]]:
-    """Give the function to call with each epoch's row; it shows epoch, accuracy, loss and time left."""
+    """Yield the function to call with each epoch's row; it shows epoch, accuracy, loss and remaining time."""
     if not on_terminal():
         yield lines(title, epochs=epochs)
         return

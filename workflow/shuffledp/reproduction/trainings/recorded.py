@@ -1,4 +1,4 @@
-"""Runs as products of the workflow: where they are kept, what decides them, and whether they are there."""
+"""Runs as products of the workflow: their folders, the code that decides them, and whether they exist."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from shuffledp.training.experiment import Experiment
 from shuffledp.training.models import networks
 from shuffledp.training.sgd.schedule import NO_RANDOMIZER, SAMPLING, THEOREM3
 
-# Behind a run, and deciding no number of it: the first refuses arguments or takes them as they are, the
-# others say in which module a name is looked for, and the run names that module itself.
+# Modules behind a run that do not decide its numbers: the first refuses arguments or returns them unchanged.
+# The others say in which module a name is defined, and the run's product names that module itself.
 _DECIDE_NOTHING = ("shuffledp.checks", "shuffledp.training.models.networks", "shuffledp.randomizers.names")
-# Modules that the training loop imports, and which runs use them.
+# Modules that the training loop imports, with the condition under which a run uses them.
 _USED: dict[str, Callable[[Experiment], bool]] = {
     "shuffledp.protocols": lambda run: run.protocol != SAMPLING,
     "shuffledp.training.sgd.checkin_sgd": lambda run: run.protocol != SAMPLING,
@@ -26,7 +26,7 @@ _USED: dict[str, Callable[[Experiment], bool]] = {
 
 
 def folder(experiment: Experiment, results: str) -> str:
-    """Return where an experiment's runs are kept."""
+    """Return the folder of an experiment's runs."""
     return f"{results}/training/{experiment.name}"
 
 

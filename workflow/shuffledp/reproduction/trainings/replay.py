@@ -1,8 +1,9 @@
-"""Does this code on this machine give a recorded run? Its first epochs are trained again and compared.
+"""Reproducing recorded runs: their first epochs are trained again by this code, on this machine, and
+compared.
 
-A record says by a digest of code which code made a run. Where code was moved or guarded since, and the run
-was not trained again, replaying it is what proves that nothing changed: the rows of an epoch depend on every
-draw and every step before. What was compared is kept in the record, as ``environment.proof``.
+A record has a digest of the code that made a run. If the code has been moved or guarded since, and the run
+was not trained again, replaying it proves that nothing has changed, since the row of an epoch depends on
+every random draw and every step before. The record keeps what was compared, as ``environment.proof``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import loop
 
-# Tables had ten significant digits once.
+# Older tables have ten significant digits.
 _DIGITS = 5e-10
 
 
@@ -29,14 +30,14 @@ def differences(
     """Train the first epochs of a run again and compare them with its table, seconds left out.
 
     Args:
-        experiment: what was trained.
-        seed: which run.
-        data: as ``loop.placed`` gives it.
+        experiment: of the run.
+        seed: of the run.
+        data: as returned by ``loop.placed``.
         table: the run's CSV file.
-        rows: how many epochs to train; all at most.
+        rows: number of epochs to train, at most all.
 
     Returns:
-        A line for each value that differs; empty if none does.
+        One line for each value that differs.
 
     Raises:
         ValueError: the table cannot be read.
@@ -68,19 +69,19 @@ def replay(
     stamp: bool,
     say: Callable[[str], None],
 ) -> bool:
-    """Compare one run with its record's table, and say how it came out.
+    """Train the first epochs of one run again, compare them with its table, and print the result.
 
     Args:
-        experiment: what was trained.
-        seed: which run.
-        folder: where its CSV file and record are.
-        data: as ``loop.placed`` gives it.
-        rows: how many epochs to train.
-        stamp: whether the record of a run that is reproduced shall say that it is current, and by what proof.
+        experiment: of the run.
+        seed: of the run.
+        folder: of its CSV file and record.
+        data: as returned by ``loop.placed``.
+        rows: number of epochs to train.
+        stamp: whether to make the record of a run that is reproduced current, with the proof.
         say: prints a line.
 
     Returns:
-        Whether every value was that of the table.
+        Whether every value is equal to that of the table.
 
     Raises:
         ValueError: the table or the record cannot be read, or ``stamp`` is set and the record's parameters or
@@ -99,7 +100,7 @@ def replay(
 
 
 def _stamp(product: Product, rows: int) -> None:
-    """Let a record say that the run is that of the code as it is, and by what proof."""
+    """Write the present code's digest into a record, and what was compared as the proof."""
     record: dict[str, Any] = files.read_json(product.record)
     request = product.request()
     if record["request"]["parameters"] != request["parameters"]:

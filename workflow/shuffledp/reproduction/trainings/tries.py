@@ -1,4 +1,4 @@
-"""What is held out for tries of a learning rate, and what a try comes to."""
+"""The held-out data for tries of a learning rate, and the result of a try."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from shuffledp.training.sgd.loop import Data, Row
 
 
 def split(data: Data, held_out: int, *, seed: int) -> Data:
-    """Return the training data without ``held_out`` random rows, which take the place of the test data.
+    """Return the training data without ``held_out`` random rows, which replace the test data.
 
     Args:
-        data: all of it.
+        data: all of the data.
         held_out: number of rows.
         seed: of the draw.
 
@@ -35,8 +35,8 @@ def result(learning_rate: float, history: Sequence[Row] | None) -> Row:
     best (over the epochs); nan where training diverged.
 
     Args:
-        learning_rate: that was tried.
-        history: the run's rows; None if it diverged.
+        learning_rate: of the try.
+        history: rows of the try; None if it diverged.
     """
     found = [float("nan")] if history is None else [row["test_accuracy"] for row in history]
     return {"learning_rate": learning_rate, "accuracy": found[-1], "best": max(found)}

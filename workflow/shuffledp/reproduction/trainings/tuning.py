@@ -1,4 +1,4 @@
-"""Tries of learning rates on a held-out part of the training set; the test set is not looked at."""
+"""Tries of learning rates on a held-out part of the training set; the test set is not used."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def tune(
     identity: str,
     say: Callable[[str], None],
 ) -> list[Row]:
-    """Return a row a learning rate, as ``tries.result`` gives it; with halving, "epochs" too, those it had.
+    """Return a row for each learning rate, as of ``tries.result``; with halving also "epochs", its length.
 
     Args:
-        grid: what to try.
-        data: as ``runs.load`` gives it for the experiment.
-        checkpoints: a file a try, from which a try that was killed goes on; they are left there.
-        identity: whatever tells these tries from others.
-        say: called with a line a try.
+        grid: the learning rates to try.
+        data: as returned by ``runs.load`` for the experiment.
+        checkpoints: one file for each try, from which a killed try goes on; they are not removed.
+        identity: text that distinguishes these tries from others.
+        say: called with one line for each try.
     """
     parts = tries.split(data, grid.held_out, seed=SEED)
     left, rows = list(range(len(grid.tries))), {}  # type: ignore[var-annotated]
@@ -59,7 +59,7 @@ def tune(
 
 
 def _height(row: Row | None) -> float:
-    """Return what decides whether a try goes on: its accuracy, and less than any for one that diverged."""
+    """Return the number by which tries are ranked: accuracy, or less than any accuracy if a try diverged."""
     return -1.0 if row is None or math.isnan(row["accuracy"]) else row["accuracy"]
 
 
@@ -72,10 +72,10 @@ def make(
     root: Path | str | None,
     say: Callable[[str], None],
 ) -> None:
-    """Make the table of tries, and its record, unless they are there and up to date; what was killed goes on.
+    """Make the table of tries and its record, unless they are up to date; a killed try goes on.
 
     Args:
-        grid: what to try.
+        grid: the learning rates to try.
         results: folder of the results.
         device: "auto", "cpu" or "cuda".
         threads: CPU threads.
@@ -83,7 +83,7 @@ def make(
         say: prints a line.
 
     Raises:
-        ValueError: device or data are not to be had, or not enough images to hold out.
+        ValueError: the device or the data are not available, or there are too few images to hold out.
     """
     product = grid.product(results)
     if product.is_current():
