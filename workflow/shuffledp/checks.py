@@ -18,11 +18,11 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 Choice = TypeVar("Choice", bound=str)
-_SHOWN = 100  # characters of a value that a refusal repeats
+_SHOWN = 100  # largest number of characters of a value that an error message repeats
 
 
 def _number(name: str, value: object) -> float:
-    """Return ``value`` as a float; nan and numbers too large for one are left to the range check."""
+    """Return ``value`` as a float, infinite if it is too large for one; the range check refuses it then."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a single real number, got {value!r}")
     try:
@@ -89,7 +89,7 @@ def _array(name: str, value: ArrayLike) -> FloatArray:
 
 
 def _got(value: object, array: FloatArray, accepted: BoolArray) -> str:
-    """Return what came in; of more than fits into a line, the first number that is not accepted."""
+    """Return the given value as text; if it does not fit into a line, the first number that is refused."""
     shown = repr(value)
     if len(shown) <= _SHOWN and "\n" not in shown:
         return shown

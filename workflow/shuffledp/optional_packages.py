@@ -6,10 +6,14 @@ import importlib.util
 
 
 def need(*modules: str, extra: str) -> None:
-    """Refuse to go on without modules that an extra of this package brings.
+    """Make sure that modules of an extra of this package are installed.
+
+    Args:
+        modules: their names.
+        extra: the extra that installs them.
 
     Raises:
-        ValueError: naming what is missing and how to install it.
+        ValueError: one is missing; the message names it and how to install it.
     """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:

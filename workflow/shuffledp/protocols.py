@@ -1,21 +1,22 @@
 """Who takes part in which round: clients whom the server samples, and clients who check in by themselves.
 
-A protocol is an endless sequence of rounds, any of which may be asked for by its number. Each says who
-checked in and whose messages the server uses, which depends on two rules:
+A protocol is an endless sequence of rounds, each of which is available by its number. A round has the clients
+who checked in and those whose messages the server uses. The latter depend on two rules:
 
-- an empty round is skipped, so that the model stays as it is, or answered by a dummy update: the server
-  randomises a gradient that depends on no data (it is zero), and nobody sees that the round was empty. The
-  theorems about clients of whom one is picked need that; a skipped round shows that nobody came.
-- in a crowded round the messages of all are averaged, or one client is picked uniformly, and only that one
+- An empty round is skipped, so that the model stays as it is, or it gets a dummy update: the server
+randomises
+  a gradient that depends on no data (it is zero), and nobody sees that the round was empty. The theorems
+  about picking one of the clients need that, since a skipped round shows that nobody came.
+- In a crowded round the messages of all are averaged, or one client is picked uniformly, and only that client
   sends a message.
 
-The number of messages, a dummy included, is what the server divides their sum by, in every protocol:
-girgis2021 (Algorithm 1) divides by k, liew2022 takes the mean of what it has collected (appendix B.1), so
-divides by the number that came and not by its expectation, balle2020 divides by 1 where one is picked and by
-the load of the slot where all are averaged (Algorithm 4).
+In every protocol the server divides the sum of the messages by their number, dummy updates included.
+girgis2021 (Algorithm 1) divides by k. liew2022 takes the mean of the collected messages (appendix B.1), so it
+divides by the number of clients who came and not by its expectation. balle2020 divides by 1 where one client
+is picked, and by the load of the slot where all are averaged (Algorithm 4).
 
-All draws are those of numpy's default generator, seeded by the run's seed and the number of the round, and
-for windows by the number of the window too.
+All random draws come from numpy's default generator, which is seeded by the run's seed and the number of the
+round or, for windows, of the window.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ IntArray = NDArray[np.int64]
 SKIP, DUMMY = "skip", "dummy"
 AVERAGE, PICK = "average", "pick"
 
-# What tells the draws of a seed apart; training takes 2 and 3 for weights and noise.
+# Distinguish the purposes of random draws with one seed; training uses 2 and 3 for weights and noise.
 _OF_ROUNDS, _OF_WINDOWS = 1, 4
 
 
 @dataclass(frozen=True)
 class Round:
-    """What happens in a round.
+    """One round.
 
     Attributes:
-        index: which round, counted from 0.
+        index: number of the round, from 0.
         checked_in: the clients who came, ascending.
         participants: those whose messages the server uses, ascending; all who came, or one of them.
-        dummies: dummy updates: 1 if nobody came and the protocol answers that with one, else 0.
+        dummies: number of dummy updates: 1 if nobody came and the protocol has dummy updates, else 0.
     """
 
     index: int
@@ -59,7 +60,7 @@ class Round:
 
     @property
     def messages(self) -> int:
-        """What the sum of the messages is divided by; 0 for a round that is skipped."""
+        """Number of messages, by which their sum is divided; 0 for a round that is skipped."""
         return self.participants.size + self.dummies
 
 
@@ -67,13 +68,13 @@ class Protocol(ABC):
     """A protocol with a seed. Iteration does not end.
 
     Attributes:
-        name: as the accountants know it.
-        settings: what sets it besides n and the seed.
-        empty: "skip" or "dummy", what the server does where nobody checks in.
-        crowded: "average" or "pick", what it does where several do.
+        name: the accountants' name of the protocol.
+        settings: names of its arguments besides n and the seed.
+        empty: "skip" or "dummy", what the server does if nobody checks in.
+        crowded: "average" or "pick", what the server does if several clients check in.
         n: number of clients, 0, ..., n - 1.
         seed: of all draws.
-        length: rounds of one run of the protocol, which are over before clients choose again.
+        length: number of rounds of one run of the protocol, after which clients choose again.
     """
 
     name: ClassVar[str]
@@ -89,20 +90,20 @@ class Protocol(ABC):
     @property
     @abstractmethod
     def expected(self) -> float:
-        """Mean number of messages a round, dummies included."""
+        """Mean number of messages of a round, dummy updates included."""
 
     @abstractmethod
     def checked_in(self, index: int) -> IntArray:
         """Return the clients who come to a round, ascending."""
 
     def round(self, index: int) -> Round:
-        """Return a round by its number; rounds may be asked for in any order.
+        """Return a round by its number, in any order.
 
         Args:
-            index: which, counted from 0.
+            index: number of the round, from 0.
 
         Raises:
-            ValueError: it is no whole number, or negative.
+            ValueError: it is not a whole number, or is negative.
         """
         index = checks.count("index", index, at_least=0)
         present = self.checked_in(index)
@@ -121,7 +122,7 @@ class Protocol(ABC):
 def _subset(random: np.random.Generator, n: int, k: int) -> IntArray:
     """Return a uniform subset of k of n, ascending.
 
-    Takes memory of the order of k for k up to n/20, beyond that of n.
+    The memory is of the order of k for k up to n/20, and of the order of n for larger k.
     """
     if k == n:
         return np.arange(n, dtype=np.int64)
@@ -129,7 +130,7 @@ def _subset(random: np.random.Generator, n: int, k: int) -> IntArray:
 
 
 class FixedSize(Protocol):
-    """k of n clients a round, drawn by the server afresh: girgis2021, Algorithm 1.
+    """Rounds of k of n clients, whom the server draws afresh for each round: girgis2021, Algorithm 1.
 
     The clients are those of ``training.sgd.cldp_sgd.participants``.
     """
@@ -162,10 +163,10 @@ class FixedSize(Protocol):
 
 
 class ShuffledCheckIn(Protocol):
-    """Each client comes to each round with probability ``rate``, on its own: liew2022.
+    """Each client comes to each round independently with probability ``rate``: liew2022.
 
-    The number of clients who come is public. Given that number they are a uniform subset, and are drawn as
-    one. A round to which nobody comes changes nothing.
+    The number of clients who come is public. Given their number the clients are a uniform subset, which is
+    how they are drawn. A round to which nobody comes changes nothing.
     """
 
     name = "shuffled-check-in"
@@ -197,13 +198,14 @@ class ShuffledCheckIn(Protocol):
 
 
 class Window(Protocol):
-    """Clients who choose a slot once a run, each slot being a round.
+    """Clients who choose one slot in each run of the protocol; each slot is a round.
 
-    A run is drawn when a round of it is asked for, and kept until one of another run is: 8 bytes a client,
-    and as much again while it is drawn. Slots are drawn by the seed and the number of the run.
+    A run is drawn when one of its rounds is first needed, and kept until a round of another run is needed. It
+    takes 8 bytes for each client, and as much again while it is drawn. The seed and the number of the run
+    decide the slots.
 
     Attributes:
-        slots: m, those that a client may choose from.
+        slots: m, the number of slots from which a client chooses.
     """
 
     def __init__(self, *, n: int, slots: int, seed: int) -> None:
@@ -226,7 +228,7 @@ class Window(Protocol):
 
     @property
     def expected(self) -> float:
-        """Mean number of messages a round: 1 where one client is picked, else the mean load of a slot."""
+        """Mean number of messages of a round: 1 if one client is picked, else the mean load of a slot."""
         return 1.0 if self.crowded == PICK else self.n / self.slots
 
     @property
@@ -256,10 +258,10 @@ class Window(Protocol):
         return keys[low:high] - start
 
     def loads(self, run: int = 0) -> IntArray:
-        """Return how many clients come to each round of a run, of shape (length,).
+        """Return the number of clients who come to each round of a run, of shape (length,).
 
         Args:
-            run: which, counted from 0.
+            run: number of the run, from 0.
         """
         slots = self._drawn(run) // self.n - self._first
         slots = slots[(slots >= 0) & (slots < self.length)]
@@ -269,7 +271,7 @@ class Window(Protocol):
 class FixedWindow(Window):
     """Each client takes part with probability p0, in one of m slots: balle2020, Algorithm 1.
 
-    Of those who chose a slot one is picked; a slot that nobody chose gets a dummy update.
+    One of the clients who chose a slot is picked; a slot that nobody chose gets a dummy update.
     """
 
     name = "fixed-window"
@@ -281,7 +283,7 @@ class FixedWindow(Window):
 
         Args:
             n: clients.
-            slots: m, of a window; a round each.
+            slots: m, the number of slots of a window; each is a round.
             seed: of all draws.
             participation: p0, the probability of taking part in a window, in [0, 1].
 
@@ -299,8 +301,8 @@ class FixedWindow(Window):
 class AveragedWindow(Window):
     """Each client takes part in one of m slots, and all who chose a slot are averaged: balle2020, figure 2.
 
-    Each sends a message of its own, randomised by itself; the server takes their mean, and skips a slot that
-    nobody chose.
+    Each client sends its own randomised message; the server takes the mean of a slot's messages, and skips a
+    slot that nobody chose.
     """
 
     name = "averaged-window"
@@ -313,9 +315,9 @@ class AveragedWindow(Window):
 class SlidingWindow(Window):
     """Client j takes part in one of the m slots j, ..., j + m - 1: balle2020, section 4.
 
-    The model is trained in the slots that m clients may choose, m to n as the paper counts: n - m + 1 rounds.
-    Clients who chose another slot are not asked. Of those who chose a slot one is picked; a slot that nobody
-    chose gets a dummy update.
+    The model is trained in the n - m + 1 slots that m clients may choose, in the paper's numbers m to n.
+    Clients who chose another slot send nothing. One of the clients who chose a slot is picked; a slot that
+    nobody chose gets a dummy update.
     """
 
     name = "sliding-window"
@@ -363,10 +365,10 @@ def create(name: str, *, n: int, seed: int, **setting: Any) -> Protocol:
         name: one of ``PROTOCOLS``.
         n: clients.
         seed: of all draws.
-        setting: what its ``settings`` name.
+        setting: the arguments that its ``settings`` name.
 
     Raises:
-        ValueError: there is none of that name, it is set by something else, or an argument is out of range.
+        ValueError: there is no such protocol, it has other settings, or an argument is out of range.
     """
     kind = PROTOCOLS[checks.choice("protocol", name, tuple(PROTOCOLS))]
     try:

@@ -1,4 +1,4 @@
-"""How numbers are written, in tables and for people to read: a bound stays one."""
+"""Numbers as text, for tables and for people, rounded such that a bound remains a bound."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def shown(value: float, kind: str, *, digits: int | None = DIGITS, places: int |
     Args:
         value: the number.
         kind: "upper", which is rounded up, "lower", which is rounded down, or anything else: to the nearest.
-        digits: significant digits, zeros at the end left out; None for the fewest that read back as the same
-            double, which are rounded for no kind.
-        places: digits after the point instead, all of them written.
+        digits: number of significant digits, without zeros at the end. None for the fewest digits that read
+            back as the same double, which are not rounded for any kind.
+        places: number of digits after the point, in place of ``digits``; zeros at the end are written.
     """
     number = float(value)
-    # the shortest digits that mean this number, so that 0.1 is not rounded up for what a double lacks
+    # the shortest digits of this double, so that 0.1 is not rounded up for the error of the double
     exact = repr(number)
     if number - number != 0 or (digits is None and places is None):
         return exact.removesuffix(".0")

@@ -37,7 +37,7 @@ def epsilon(
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
-    drawn: options.Drawn | None,
+    plot: options.Plot | None,
 ) -> None:
     """Print epsilon by every accountant.
 
@@ -47,8 +47,8 @@ def epsilon(
     marked renyi hold for Renyi accounting only and take no part in the interval. With --randomizer the
     command prints the interval of that randomiser.
     """
-    if drawn is not None:
-        curves.epsilon(drawn, randomizer, given, chosen)
+    if plot is not None:
+        curves.epsilon(plot, randomizer, given, chosen)
         return
     if randomizer is not None:
         _of_randomizer(randomizer, given, chosen, as_json=as_json)
@@ -116,7 +116,7 @@ def delta(
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
-    drawn: options.Drawn | None,
+    plot: options.Plot | None,
 ) -> None:
     """Print delta at a given epsilon.
 
@@ -124,8 +124,8 @@ def delta(
     upper bound on delta is rounded up to seven digits, so that epsilon at the printed delta does not exceed
     EPS; a lower bound is rounded down. With --randomizer the command uses the upper bound of that randomiser.
     """
-    if drawn is not None:
-        curves.delta(drawn, randomizer, given, chosen)
+    if plot is not None:
+        curves.delta(plot, randomizer, given, chosen)
         return
     asked = given.pop("epsilon")
     entry, setting, by_name = selection.accountant(randomizer, given, chosen)
@@ -169,7 +169,7 @@ def calibrate(
     randomizer: str | None,
     chosen: dict[str, str | None],
     as_json: bool,
-    drawn: options.Drawn | None,
+    plot: options.Plot | None,
 ) -> None:
     """Print the value that keeps epsilon within a budget.
 
@@ -179,8 +179,8 @@ def calibrate(
     within the budget. The accountant must be an upper bound. With --randomizer the command uses the upper
     bound of that randomiser.
     """
-    if drawn is not None:
-        curves.answers(drawn, target_eps, randomizer, given, chosen)
+    if plot is not None:
+        curves.answers(plot, target_eps, randomizer, given, chosen)
         return
     unknown = selection.left_out(randomizer, given, chosen)
     entry, setting, by_name = selection.accountant(randomizer, given, chosen, but=unknown)

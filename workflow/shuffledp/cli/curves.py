@@ -14,11 +14,11 @@ from shuffledp.variables import VARIABLES
 
 
 def epsilon(
-    drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
+    plot: options.Plot, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
 ) -> None:
     """Draw epsilon by the selected accountant, and the largest lower bound if no accountant is named."""
-    points = drawn.points()
-    rows = [{**given, drawn.variable: point} for point in points]
+    points = plot.points()
+    rows = [{**given, plot.variable: point} for point in points]
     entry, _, _ = selection.accountant(randomizer, rows[0], chosen)
     own = [selection.accountant(randomizer, row, chosen)[1] for row in rows] if randomizer else rows
     curves = {entry.name: [float(entry.epsilon(**row)) for row in own]}
@@ -34,16 +34,16 @@ def epsilon(
             curves["largest lower bound"] = [
                 max((float(columns["epsilon"]) for _, columns in answers), default=0.0) for answers in found
             ]
-    _draw(drawn, VARIABLES["epsilon"].label, curves)
+    _draw(plot, VARIABLES["epsilon"].label, curves)
 
 
 def delta(
-    drawn: options.Drawn, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
+    plot: options.Plot, randomizer: str | None, given: dict[str, Any], chosen: Mapping[str, str | None]
 ) -> None:
     """Draw delta by the selected accountant."""
     found, guarantees = [], []
-    for point in drawn.points():
-        row = {**given, drawn.variable: point}
+    for point in plot.points():
+        row = {**given, plot.variable: point}
         asked = row.pop("epsilon")
         entry, _, by_name = selection.accountant(randomizer, row, chosen)
         from shuffledp.accountants import calibration
@@ -51,11 +51,11 @@ def delta(
         found.append(calibration.delta_at(**by_name, eps=asked, **row))
         guarantees.append(({**row, "delta": found[-1]}, asked))
     printing.warn_of_little(*guarantees)
-    _draw(drawn, VARIABLES["delta"].label, {entry.name: found}, tiny=True)
+    _draw(plot, VARIABLES["delta"].label, {entry.name: found}, tiny=True)
 
 
 def answers(
-    drawn: options.Drawn,
+    plot: options.Plot,
     target_eps: float,
     randomizer: str | None,
     given: dict[str, Any],
@@ -67,8 +67,8 @@ def answers(
         ValueError: there is none at any point; the message is that of the first.
     """
     found, guarantees, without = [], [], []
-    for point in drawn.points():
-        row = {**given, drawn.variable: point}
+    for point in plot.points():
+        row = {**given, plot.variable: point}
         unknown = selection.left_out(randomizer, row, chosen)
         entry, _, by_name = selection.accountant(randomizer, row, chosen, but=unknown)
         from shuffledp.accountants import calibration
@@ -87,22 +87,22 @@ def answers(
             raise why
         printing.warn(
             f"{len(without)} of the {len(found)} points of {entry.name} are left out, having no answer; at "
-            f"{drawn.variable}={point:g}: {with_options(str(why))}"
+            f"{plot.variable}={point:g}: {with_options(str(why))}"
         )
     printing.warn_of_little(*guarantees)
-    _draw(drawn, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
+    _draw(plot, VARIABLES[unknown].label, {entry.name: found}, tiny=unknown == "delta")
 
 
-def _draw(drawn: options.Drawn, label: str, curves: Mapping[str, list[float]], *, tiny: bool = False) -> None:
+def _draw(plot: options.Plot, label: str, curves: Mapping[str, list[float]], *, tiny: bool = False) -> None:
     """Draw curves against the variable that varies, and print the file and what it shows."""
-    low, high = drawn.span
+    low, high = plot.span
     drawing.draw(
-        drawn.path,
-        x=drawn.points(),
+        plot.path,
+        x=plot.points(),
         curves=curves,
-        labels=(VARIABLES[drawn.variable].label, label),
+        labels=(VARIABLES[plot.variable].label, label),
         logarithmic=(low > 0 and high > 10 * low, tiny),
     )
     for name, values in curves.items():
         drawing.warn_of_left_out(name, values, logarithmic=tiny)
-    click.echo(f"{drawn.path}: {', '.join(curves)}, from {low:g} to {high:g}")
+    click.echo(f"{plot.path}: {', '.join(curves)}, from {low:g} to {high:g}")

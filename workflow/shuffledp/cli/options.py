@@ -27,7 +27,7 @@ class Span(NamedTuple):
     high: float
 
 
-class Drawn(NamedTuple):
+class Plot(NamedTuple):
     """A figure that a command is to draw.
 
     Attributes:
@@ -144,7 +144,7 @@ def of_variables(
         of_randomizers: whether the command takes a named randomiser and its own variables.
         ranges: narrower ranges that this command has for variables.
         words: help that this command has for variables in place of the table's.
-        plot: whether the command can draw; it then takes the figure to draw as ``drawn``, None if there is
+        plot: whether the command can draw; it then takes the figure to draw as ``plot``, None if there is
             none.
     """
     of_questions = [VARIABLES[name] for name in (*needed, *besides)]
@@ -159,7 +159,7 @@ def of_variables(
             spans = {name: value for name, value in given.items() if isinstance(value, Span)}
             given = {name: value for name, value in given.items() if name not in spans}
             if plot:
-                options["drawn"] = _drawn(options.pop("plot"), spans)
+                options["plot"] = _plot_of(options["plot"], spans)
             elif spans:
                 raise ValueError(f"{VARIABLES[next(iter(spans))].option} must be one number here")
             if given.get("k", 0) > given.get("n", math.inf):
@@ -186,7 +186,7 @@ def of_variables(
     return decorate
 
 
-def _drawn(path: str | None, spans: Mapping[str, Span]) -> Drawn | None:
+def _plot_of(path: str | None, spans: Mapping[str, Span]) -> Plot | None:
     """Return the figure to draw, if one is asked for.
 
     Raises:
@@ -204,7 +204,7 @@ def _drawn(path: str | None, spans: Mapping[str, Span]) -> Drawn | None:
             f"--plot needs one variable as a..b, such as --rounds 1..1000, got {varying or 'none'}"
         )
     ((name, span),) = spans.items()
-    return Drawn(path, name, span)
+    return Plot(path, name, span)
 
 
 _plot = click.option(
