@@ -4,9 +4,8 @@ A protocol is an endless sequence of rounds, each of which is available by its n
 who checked in and those whose messages the server uses. The latter depend on two rules:
 
 - An empty round is skipped, so that the model stays as it is, or it gets a dummy update: the server
-randomises
-  a gradient that depends on no data (it is zero), and nobody sees that the round was empty. The theorems
-  about picking one of the clients need that, since a skipped round shows that nobody came.
+  randomises a gradient that depends on no data (it is zero), and nobody sees that the round was empty. The
+  theorems about picking one of the clients need that, since a skipped round shows that nobody came.
 - In a crowded round the messages of all are averaged, or one client is picked uniformly, and only that client
   sends a message.
 

@@ -305,8 +305,7 @@ def _place_above(value: float) -> int:
 
 
 def _nearest(height: Height, start: int, dearer: Iterator[int], cheaper: Iterator[int]) -> int | None:
-    """Return the place within the target whose neighbour among the dearer ones is beyond it; None if no place
-    is within it."""
+    """Return the dearest place within the target; None if no place is within it."""
     before = start
     if height(start) <= 0:
         for place in dearer:

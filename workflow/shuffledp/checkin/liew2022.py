@@ -308,7 +308,8 @@ def check_in_two_symbols_outcomes(*, n: int, rate: float, eps0: float) -> list[O
 
     Returns:
         Masses and losses for a lower bound, as for ``check_in_lower_outcomes``. A block of numbers of reports
-        counts as its smallest sample and its most reports, which are fewer reports and some of a known law.
+        counts as its smallest sample and its most reports, which are fewer reports with some of a known law
+        added.
     """
     blocks = [(weight, low, high, low > 0 and weight > _RARE) for weight, low, high in _loss_blocks(n, rate)]
 

@@ -196,7 +196,7 @@ class Composition:
 
     def _settle(self, root: float, delta: float) -> float:
         """Move a root to the side of the bound until delta, evaluated there, confirms it."""
-        # a root next to 0 is only as accurate as the losses; the largest loss is always on the safe side
+        # a root next to 0 is only as accurate as the losses; beyond the largest loss delta no longer falls
         shift = max(abs(root) * 1e-11, self.largest * EPSILON)
         while True:
             candidate = root + shift if self.bound == "upper" else max(root - shift, 0.0)

@@ -35,7 +35,8 @@ class HeldError(Exception):
 
 
 def begin(arguments: Sequence[str], *, folder: Path | str = FOLDER) -> None:
-    """Write a note of this process and its command, which ``end`` removes; to be called when a run starts.
+    """Write a note of this process and its command, which ``end`` removes; to be called once a run holds the
+    directory.
 
     Args:
         arguments: those of Snakemake.

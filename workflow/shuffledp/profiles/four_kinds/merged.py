@@ -127,9 +127,9 @@ class MergedPair(Round):
         """Set the blocks of N: their ends, their probabilities, and the totals that stand for them.
 
         Within a block, the number of coins and the law of the other reports are those of the high end of N,
-        while the total counts N at its low end. More coins raise the divergence, and the other reports add
-        stochastically less where N is larger. So the tilt of a coin is at least its own at any N of the
-        block.
+        while the total counts N at its low end. More coins of one tilt raise the divergence, and the other
+        reports add stochastically less where N is larger. So the tilt of a coin is at least its own at any N
+        of the block.
         """
         tilted, untilted = 2 * self._kinds.tilted, self._untilted
         low, high = (float(end) for end in self._window(float(self._k), tilted))
