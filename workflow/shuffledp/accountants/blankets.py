@@ -34,7 +34,7 @@ KNOWN = {
         _SHARE,
         "share of its blanket",
         "share of the blanket, numerical",
-        "The clones of all randomisers at share = 1/2; the smaller the share, the smaller epsilon.",
+        "At share = 1/2 these are the clones of any randomiser; a smaller share gives a smaller epsilon.",
     ),
     "tv": _Known(
         ("tv",),
@@ -48,7 +48,7 @@ KNOWN = {
         f"{_SHARE} and {_TV}",
         "share and total variation",
         "share and total variation, numerical",
-        "As share-pld, where two records differ in less than all that the blanket leaves.",
+        "As share-pld, for randomisers whose total variation is below 1 minus the mass of the blanket.",
     ),
 }
 BASES = (systems.get(*systems.SUBSAMPLED_SHUFFLE), shuffled.SYSTEM, ldp.SYSTEM)

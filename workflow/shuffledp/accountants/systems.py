@@ -228,7 +228,6 @@ def systems() -> list[System]:
 
 
 def variables() -> list[str]:
-    """Return the names of all variables that a curve may vary or fix: those of systems, rounds, delta and
-    epsilon."""
+    """Return the names of all variables that a curve may vary or fix, rounds, delta and epsilon included."""
     of_systems = [name for system in systems() for name in system.variables]
     return [*dict.fromkeys(of_systems), *(variable.name for variable in OF_QUESTIONS)]

@@ -38,14 +38,13 @@ _FEW, _FINER = 32, 16
 # take more than the share _TELLING of delta.
 _COARSER, _TELLING = 14, 0.01
 
-# Outside of these, ratios of probabilities or their squares are not representable, and only pure DP is
+# Outside of these, ratios of probabilities or their squares underflow or overflow, and only pure DP is
 # claimed.
 SMALLEST_EPS0, LARGEST_EPS0 = 1e-100, 300.0
 
 
 def needed_nats(rounds: FloatArray, delta: float, *, step: float) -> float:
-    """Return the nats below the rest at which outcomes may be left out in all rounds, a multiple of
-    ``step``."""
+    """Return, as a multiple of ``step``, the nats below the rest at which outcomes may be left out."""
     needed = _SPARE + math.log(max(float(rounds.max(initial=1.0)), 1.0)) - math.log(delta)
     return step * math.ceil(needed / step)
 

@@ -1,2 +1,1 @@
-"""Privacy amplification from clients who choose their own rounds: theorems, one module a paper or
-protocol."""
+"""Privacy amplification from clients who choose their own rounds; one module a paper or protocol."""

@@ -146,8 +146,7 @@ def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> f
 # cached since the search for the best order evaluates one curve some dozens of times
 @functools.lru_cache(maxsize=1)
 def _mixed_two_symbols(n: int, rate: float, eps0: float) -> list[tuple[float, TwoSymbols]]:
-    """Return weights, and the mechanisms of Theorem 3. They keep state from order to order, so callers copy
-    them."""
+    """Return weights and the mechanisms of Theorem 3, which callers copy, since they keep state."""
     blocks = _check_ins(n, rate, _MOMENT_WIDTH)
     return [
         (weight, TwoSymbols(n * high / low, int(high), eps0))

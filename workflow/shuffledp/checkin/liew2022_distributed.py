@@ -130,8 +130,7 @@ def _somebody(weights: _Weights) -> _Weights:
 
 
 def _whole_law(others: int, rate: float) -> _Weights:
-    """Return the law in narrow blocks; the rarer numbers below them are in ranges, weighted by their
-    tails."""
+    """Return the law in narrow blocks; rarer numbers below these are in ranges, weighted by their tails."""
     log_p, log_q = math.log(rate), math.log1p(-rate)
     blocks = binomial_blocks(others, log_p, log_q, relative_width=_WIDTH)
     with np.errstate(divide="ignore"):

@@ -20,8 +20,7 @@ _OUTWARD = 1e-9
 
 
 def gaussian_step(mu: float) -> float:
-    """Return a step of the lattice that is fine enough for the Gaussian mechanism; ``mu`` is as for
-    ``gaussian_lattice``."""
+    """Return a lattice step that is fine enough for the Gaussian mechanism of ``gaussian_lattice``."""
     return mu / POINTS_PER_DEVIATION
 
 

@@ -1,5 +1,4 @@
-"""Privacy profiles, that is the hockey-stick divergence at every eps, and the dominating pairs behind
-them."""
+"""Privacy profiles (the hockey-stick divergence at every eps), and the dominating pairs behind them."""
 
 from shuffledp.profiles.clones import clones
 from shuffledp.profiles.gaussian import gaussian_epsilon

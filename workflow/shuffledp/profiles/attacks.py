@@ -58,8 +58,7 @@ class _Law(NamedTuple):
 
 
 def in_place(law: FloatArray, others: FloatArray, gamma: float) -> FloatArray:
-    """Return the law of a report that is the client's with probability gamma and another client's
-    otherwise."""
+    """Return the law of a report that is the client's with probability gamma, and another's otherwise."""
     return (1 - gamma) * others + gamma * law
 
 

@@ -43,14 +43,12 @@ _MOST_LAWS = 2**14  # largest number of laws given the random reports, in some 1
 _MOST_PARTS, _MOST_OUTCOMES = 5_000_000, 8_000_000  # that are kept in memory
 _LISTED = 2**19  # outcomes that are listed at a time, unless a part is larger
 _MOST_LISTED = 2**26  # outcomes of the weak adversary that are listed in all, in some 10 seconds
-# Steps of the grids of tilts, in log odds, that are tried for the weak adversary where there are more
-# outcomes.
+# Steps of the grids of tilts, in log odds, that are tried for the weak adversary where there are too many.
 _TILT_STEPS = (2e-3, 6e-3, 2e-2)
 _PLACES = 2**20  # points of the grid of tilts on either side of 1/2
 _PIECE = 2**18  # parts that are computed together
 _FINE = 160  # steps of the lattice of ``krr_lattice`` in the root mean square of the losses
-# A threshold that exceeds a whole number by this much, relative to the number of coins, counts as that
-# number.
+# A threshold that exceeds a whole number by this, relative to the number of coins, counts as the number.
 _TIES = 64 * numerics.EPSILON
 
 

@@ -173,8 +173,7 @@ def _behind(modules: Iterable[str], without: frozenset[str]) -> set[str]:
 
 @functools.cache
 def _defined(binding: _Binding) -> tuple[str, str]:
-    """Return the module that defines the object of a binding, and the object's name there ("" for a
-    module)."""
+    """Return the module that defines a binding's object, and the object's name there ("" for a module)."""
     place = binding.module, binding.attribute
     passed: set[tuple[str, str]] = set()
     while place[1] and place not in passed:
@@ -287,8 +286,7 @@ def _code(source: bytes, package: str) -> _Code:
 
 
 def _names(node: ast.AST, package: str) -> list[tuple[str, str, str]]:
-    """Return alias, module and attribute of each name that a node binds, if it is an import of the
-    package."""
+    """Return alias, module and attribute of each name that an import of the package binds."""
     found = []
     if isinstance(node, ast.Import):
         found = [(alias.asname or alias.name, alias.name, "") for alias in node.names]

@@ -48,8 +48,8 @@ SYSTEM = systems.enter(
 _register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)
 _NEEDS = ("Gaussian noise",)
 _SCALARS = (
-    "An upper bound for scalar records where nobody is told how many report; with vectors the noise itself "
-    "tells."
+    "An upper bound for scalar records if the number of reports is secret; with vectors the noise gives that "
+    "number away."
 )
 
 
@@ -65,7 +65,7 @@ def _pair(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, b
     kind="upper",
     label="distributed check-in, numerical",
     needs=_NEEDS,
-    note="The number of reports is public, or secret; sigma is over the largest distance of two records.",
+    note="For a public or secret number of reports; sigma is over the largest distance of two records.",
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "upper")
@@ -79,7 +79,7 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
     kind="upper",
     label="distributed check-in, Renyi",
     needs=_NEEDS,
-    note="The rare numbers of reports and the rare noise that are left out count in delta.",
+    note="Rare numbers of reports and rare noise are left out, and count in delta.",
 )
 def _renyi(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "upper")
@@ -107,7 +107,7 @@ def _divergences(outcomes: Outcomes) -> RenyiCurve:
     kind="upper",
     label="distributed check-in, strong composition",
     needs=_NEEDS,
-    note="Epsilon of one round, composed; the split of delta is the best of six, and reported.",
+    note="Epsilon of one round is composed, at the best of six splits of delta, which is reported.",
 )
 def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     def one(count: float) -> tuple[float, float]:

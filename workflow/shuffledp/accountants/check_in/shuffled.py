@@ -57,7 +57,8 @@ def _upper(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
     kind="estimate",
     label="check-in, Renyi, as printed",
     needs=("eps0-LDP",),
-    note="Keeps the sampling rate fixed whatever the number of reports, for which the proof has no ground.",
+    note="The theorem keeps the sampling rate fixed whatever the number of reports, which its proof does not "
+    "justify.",
 )
 def _printed(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     rdp = functools.partial(liew2022.liew2022_printed, n=n, rate=rate, eps0=eps0)
@@ -90,8 +91,8 @@ def _lower(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float
     label="check-in, strong composition",
     needs=("eps0-LDP",),
     note=(
-        "A round counts as one with the most reports that occur but for a part of delta, without "
-        "amplification by shuffling; the split of delta is the best of six, and reported."
+        "A round counts as one with the most reports, except with a probability that is part of delta, and "
+        "without amplification by shuffling; the best of six splits of delta is used and reported."
     ),
 )
 def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -106,8 +107,8 @@ def _baseline(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: fl
     label="check-in, no amplification by shuffling, Renyi",
     needs=("eps0-LDP",),
     note=(
-        "As liew2022-baseline, but with the composition that appendix D itself names: a round with no more "
-        "reports than occur as a rule is pure DP, and has the Renyi DP of randomised response."
+        "As liew2022-baseline, but with the composition that appendix D itself names: a round without too "
+        "many reports is pure DP, and has the Renyi DP of randomised response."
     ),
 )
 def _baseline_renyi(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
@@ -180,7 +181,7 @@ def _composed(
     kind="upper",
     label="check-in, clones and sampling together, numerical",
     needs=("eps0-LDP",),
-    note="The dominating pair in which a client who does not check in counts as one who is there and silent.",
+    note="In the dominating pair, a client who does not check in counts as a report that says nothing.",
 )
 def _joint(*, n: int, rate: float, eps0: float, rounds: FloatArray, delta: float) -> Columns:
     return joint_columns(n, rate, eps0, rounds, delta)

@@ -53,9 +53,9 @@ _register = functools.partial(
     theorem="that of check-in-pld, and a probability of disclosure",
     label="check-in of Gaussian reports, numerical",
     note=(
-        "Each number of rounds has the local guarantee (eps0, delta0) of the noise that serves it best of "
-        "three, reported; a part of delta pays for what exceeds it. Where that eps0 is large, the bound "
-        "without a shuffler may be the smaller one: both hold."
+        "Each number of rounds uses the best of three local guarantees (eps0, delta0) of the noise, which is "
+        "reported; a part of delta pays for the failures of that guarantee. Where that eps0 is large, the "
+        "bound without a shuffler may be smaller; both hold."
     ),
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
@@ -106,7 +106,7 @@ def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, floa
     citation="balle2018analytic, this project",
     theorem="Theorem 8, mixed over the reports of a client",
     label="check-in of Gaussian reports, no shuffler",
-    note="Who takes part is known and every report is seen: exact for that, without what shuffling hides.",
+    note="Exact if who takes part is known and every report is seen; it does not use what shuffling hides.",
 )
 def _unshuffled(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     nats = via_pld.needed_nats(rounds, delta, step=1.0)

@@ -137,7 +137,7 @@ def _sliding(*, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Co
 @_register_clones(
     name="averaged-window-clones",
     theorem="Theorem 3.1 of feldman2022, for every randomiser (theory page), given the loads",
-    note="Given how many are in each slot, the reports of all n clients come in a uniform order.",
+    note="Given the number of reports in each slot, the reports of all n clients come in a uniform order.",
     protocol="averaged-window",
 )
 def _averaged(*, n: int, slots: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

@@ -98,8 +98,8 @@ def _seen(pair: Outcomes, *, k: int, n: int, bound: Bound) -> Outcomes:
     label="clones of the reports that arrive, numerical",
     needs=("eps0-LDP",),
     note=(
-        "Where less than all may arrive, the secrecy of the sample is not counted on. Where neither records "
-        "nor who a client is decide who drops out, the bounds of the subsampled shuffle hold as they are."
+        "If fewer than all reports may arrive, the bound does not use that the sample is secret. If neither "
+        "records nor who a client is decide who drops out, the bounds of the subsampled shuffle hold."
     ),
     protocol=PROTOCOL,
 )

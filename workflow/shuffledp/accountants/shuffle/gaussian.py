@@ -47,7 +47,7 @@ _register = functools.partial(
     theorem="Theorem 8",
     kind="upper",
     label="Gaussian, no shuffler",
-    note="What the reports cost without a shuffler, whatever the number of clients.",
+    note="Epsilon of the reports without a shuffler, which does not depend on the number of clients.",
 )
 def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     found = [
@@ -64,8 +64,8 @@ def _unshuffled(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Co
     kind="estimate",
     label="liew2022gaussian, Renyi",
     note=(
-        "An upper bound for the all-zero data set and one changed record, in one direction; the theorem says "
-        "nothing of other data sets, nor of the other direction."
+        "An upper bound for the all-zero data set and one changed record, in one direction; the theorem does "
+        "not cover other data sets or the other direction."
     ),
 )
 def _renyi(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:

@@ -63,7 +63,7 @@ def _tails(n: int, categories: int, gamma: float, rounds: FloatArray, delta: flo
     theorem="Definition 12 of koskela2022, hockey-stick divergence",
     kind="upper",
     label="strong adversary",
-    note="Knows who answered at random, and that the differing client did not.",
+    note="This adversary knows who answered at random, and that the differing client did not.",
 )
 def _strong(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     return _columns(n, categories, gamma, rounds, delta, "strong")
@@ -75,7 +75,7 @@ def _strong(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta:
     theorem="Theorem 15 of koskela2022, hockey-stick divergence",
     kind="upper",
     label="weak adversary",
-    note="Knows who answered at random, except for the differing client.",
+    note="This adversary knows who answered at random, except for the differing client.",
 )
 def _weak(*, n: int, categories: int, gamma: float, rounds: FloatArray, delta: float) -> Columns:
     return _columns(n, categories, gamma, rounds, delta, "weak")

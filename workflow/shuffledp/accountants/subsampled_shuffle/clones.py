@@ -17,8 +17,7 @@ from shuffledp.profiles.subsampling import subsampled
 def outcomes(
     n: int, k: int, eps0: float, analysis: str = "feldman2022", nats: float = numerics.NEGLIGIBLE
 ) -> Outcomes:
-    """Return the clones pair of k of n reports by one analysis, an upper bound with few enough outcomes to
-    compose."""
+    """Return the clones pair of k of n reports by one analysis, with few outcomes, to be composed."""
     return sampled_outcomes(k, k / n, eps0, analysis=analysis, nats=nats)
 
 
@@ -88,8 +87,8 @@ def joint_columns(
     label="clones and sampling together, numerical",
     needs=("eps0-LDP",),
     note=(
-        "The dominating pair of k of n reports, in which a round without the client counts as what it is, "
-        "composed on a lattice; one round by its privacy profile."
+        "The dominating pair of k of n reports, which uses that a round without the client looks like "
+        "neither data set, composed on a lattice; one round by its privacy profile."
     ),
 )
 def _joint(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

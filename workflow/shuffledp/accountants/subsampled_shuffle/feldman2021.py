@@ -25,8 +25,7 @@ def _without_amplification(n: int, k: int, eps0: float) -> float:
 def _at_share(
     share: FloatArray, n: int, k: int, eps0: float, rounds: FloatArray, delta: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return epsilon of T rounds and delta of one shuffle, if the shuffles use ``share`` of what delta
-    allows."""
+    """Return epsilon of T rounds and delta of one shuffle, if the shuffles use ``share`` of delta."""
     sampled_delta = -np.expm1(share * np.log1p(-delta) / rounds)
     shuffle_delta = sampled_delta * (n / k)
     usable = (shuffle_delta > 0) & (shuffle_delta < 1)  # for very many rounds it is below the least double
@@ -103,8 +102,8 @@ def _strong(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) ->
     label="no amplification by shuffling + strong composition",
     needs=("eps0-LDP",),
     note=(
-        "What girgis2021 plots for feldman2021 where its condition fails: eps0-DP a round, delta 0, all of "
-        "delta left to the composition."
+        "This is what girgis2021 plots for feldman2021 where its condition fails: a round is eps0-DP, and "
+        "the composition has all of delta."
     ),
 )
 def _no_amplification(*, n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -> Columns:

@@ -1,5 +1,4 @@
-"""The script of the authors of feldman2021 for one round, for comparison; it is fetched, not part of this
-package."""
+"""The script of the authors of feldman2021 for one round, which is fetched for comparison."""
 
 from __future__ import annotations
 

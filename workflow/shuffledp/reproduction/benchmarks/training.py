@@ -57,8 +57,7 @@ def _seconds(run: Callable[[], object], device: torch.device) -> float:
 
 
 def _ceilings(device: torch.device, scale: float) -> tuple[float, float]:
-    """Return the seconds per byte that is copied (read and written), and per operation of a matrix
-    product."""
+    """Return the seconds per copied byte (read and written), and per operation of a matrix product."""
     size, side = (int(sizes[device.type] * scale) for sizes in (_COPIED, _SIDE))
     source, target = torch.rand(size, device=device), torch.empty(size, device=device)
     left, right = torch.rand(2, side, side, device=device)

@@ -132,8 +132,7 @@ class PaperFigure(ABC):
 
     @abstractmethod
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return the facts of its caption: ``setting``, one line for each panel, and variables of
-        ``details``."""
+        """Return the facts of its caption: ``setting``, a line for each panel, and those of ``details``."""
 
     def with_runs(self, results: str) -> Self | None:
         """Return the figure with those of its parts whose runs are recorded; None if there are none."""

@@ -89,8 +89,7 @@ def save(figure: Figure, *, pdf: Path | str, png: Path | str) -> None:
 
 
 def line(look: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``Axes.plot`` for a curve: the configuration's colour, line, marker and
-    label."""
+    """Return the arguments of ``Axes.plot`` for a curve: colour, line, marker and label."""
     drawn = {"color": look["color"], "linestyle": LINES[look["line"]], "label": look["label"]}
     if "marker" in look:
         drawn |= {

@@ -142,8 +142,7 @@ def _with_fixed_delta(
 
 
 class _Reading(NamedTuple):
-    """A reading of the baseline: its two numbers of a figure in words, and whether both fit the stated
-    ones."""
+    """A reading of the baseline: its two numbers of a figure in words, and whether both fit."""
 
     words: str
     fits: bool

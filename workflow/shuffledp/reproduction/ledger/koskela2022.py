@@ -57,8 +57,7 @@ def _span(ratios: Mapping[int, pd.Series]) -> str:
 
 
 def _needed(rows: pd.DataFrame, value: np.ndarray) -> np.ndarray:
-    """Return the number of points at which two standard errors are half a unit of ``value``'s second
-    digit."""
+    """Return the number of points for which two standard errors are half a unit of the second digit."""
     half_unit = 0.05 * 10 ** np.floor(np.log10(value))
     return rows.points.to_numpy() * (2 * rows.standard_error.to_numpy() / half_unit) ** 2
 

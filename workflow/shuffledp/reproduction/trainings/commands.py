@@ -1,5 +1,4 @@
-"""The functions that the command line and the workflow's script call: train, show progress, write
-products."""
+"""The functions that the command line and the workflow's script call to train and reproduce."""
 
 from __future__ import annotations
 
