@@ -331,10 +331,25 @@ def test_basic_composition_of_approximate_reports_is_above_the_optimal_one():
 def test_the_failure_of_a_round_does_not_underflow():
     for protocol, smallest in (
         ("shuffled-check-in", {"rate": 1e-20}),
-        ("fixed-window", {"participation": 0}),
+        ("fixed-window", {"participation": 1e-20}),
     ):
         setting = {**SETTINGS[protocol], **smallest, "delta0": 1e-320}
         assert systems.get(protocol, "approximate-ldp").pure(setting) == math.inf
+
+
+def test_who_never_takes_part_loses_nothing():
+    setting = {**SETTINGS["fixed-window"], "participation": 0, "rounds": 3, "delta": DELTA}
+    for mechanism, failing in (("ldp", {}), ("approximate-ldp", {"delta0": 1e-3})):
+        for name in accountants.names("upper", protocol="fixed-window", mechanism=mechanism):
+            assert accountants.epsilon(name, **setting, **failing) == 0
+
+
+def test_two_reports_of_a_client_fail_twice_as_often():
+    """Two reports of leaky randomised response tell with 2 delta0 - delta0^2, which is more than delta."""
+    one = {"n": 1, "eps0": 1.0, "delta0": 1e-3}
+    two = {**one, "eps0": 2 * one["eps0"], "delta0": 2 * one["delta0"]}
+    for name in accountants.names("upper", protocol="shuffle", mechanism="approximate-ldp"):
+        assert accountants.epsilon(name, **two, rounds=1, delta=1.999e-3 * (1 - 1e-9)) == math.inf
 
 
 @pytest.mark.parametrize("protocol", SETTINGS)

@@ -1078,7 +1078,8 @@ def test_an_infinite_epsilon_is_told_as_no_guarantee():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_says_what_to_enter_for_unusual_rounds(command):
     text = " ".join(shown(command, "--help").split())
-    assert "sends two reports in a round: enter twice its EPS0 and one round" in text
+    assert "sends two reports in a round: enter twice its EPS0 (and twice its DELTA0) and one round" in text
+    assert "What is known of one report, such as its TV, does not hold for two" in text
     assert "If fewer than K reports arrive: throw them away unread, and draw the round anew" in text
 
 

@@ -42,7 +42,10 @@ def _enter(of_ldp: systems.System, default: str, taking_part: str | None = None)
     def basic(setting: systems.Setting) -> ApproximateDP:
         # a client who does not report costs nothing: the delta of a mixture is the mean one
         eps, delta0 = of_ldp.basic(setting)
-        delta = delta0 * (setting[taking_part] if taking_part else 1)
+        share = setting[taking_part] if taking_part else 1
+        if share == 0:
+            return ApproximateDP(0.0, 0.0)
+        delta = delta0 * share
         # a product of tiny numbers must not become 0
         return ApproximateDP(eps, math.nextafter(delta, 1) if delta0 > 0 else 0.0)
 

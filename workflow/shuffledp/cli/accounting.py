@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 _ORDER = ("upper", "estimate", "lower")
 _UNUSUAL_ROUNDS = (
-    "If a client sends two reports in a round: enter twice its EPS0 and one round, and let N and K count "
-    "clients, not reports.\n\n"
+    "If a client sends two reports in a round: enter twice its EPS0 (and twice its DELTA0) and one round, "
+    "with mechanism ldp or approximate-ldp, and let N and K count clients, not reports. What is known of one "
+    "report, such as its TV, does not hold for two.\n\n"
     "If fewer than K reports arrive: throw them away unread, and draw the round anew. Or, if neither the "
     "records nor who a client is decide whether it drops out, use the reports that arrive, and leave K as it "
     "is. If who a client is may decide it, but no record does, give with --arriving how many reports arrive "

@@ -702,7 +702,7 @@ def test_with_three_seeds_a_gain_is_judged_by_their_deviation(gain, verdict):
 
 @pytest.mark.parametrize(("least", "verdict"), [(0.8, "reproduced"), (0.95, "not reproduced")])
 def test_check_in_rates_are_compared_after_as_many_rounds(least, verdict):
-    runs = histories("L2b", {**RATES, "liew2022-fig5a-001": [least]}, LATE)
+    runs = histories("L2b", {**RATES, "liew2022-fig5a-001": [least] * 3}, LATE)
     runs["liew2022-fig3a/seed0"] = runs["liew2022-fig3a/seed0"].iloc[:2]
     found = CLAIMS["L2b"].decide(runs)
     assert found.ours.endswith("68.0%, 72.0% at gamma = 0.01, 0.03, 0.1 after 200 rounds")
