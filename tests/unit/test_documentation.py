@@ -131,6 +131,7 @@ def site(tmp_path_factory):
     return target / "html"
 
 
+@pytest.mark.slow
 def test_site_loads_nothing_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20
@@ -144,18 +145,21 @@ def test_site_loads_nothing_from_elsewhere(site):
     assert (site / "theory" / script).resolve().is_file()
 
 
+@pytest.mark.slow
 def test_site_lists_every_accountant(site):
     page = (site / "reference/accountants.html").read_text(encoding="utf-8")
     for name, entry in registry._REGISTRY.items():
         assert (f">{name}<" in page) == (not entry.variant_of), name
 
 
+@pytest.mark.slow
 def test_site_keeps_the_hyphens_of_options(site):
     page = (site / "reference/command_line.html").read_text(encoding="utf-8")
     assert "(--rounds), K (--per-round)" in page
     assert not re.findall("\N{EN DASH}[a-z]", page)
 
 
+@pytest.mark.slow
 def test_site_keeps_options_in_one_line(site):
     page = (site / "tutorial/first_epsilon.html").read_text(encoding="utf-8")
     assert re.search(r'<code class="[^"]*option-name[^"]*"><span class="pre">--clients</span></code>', page)
@@ -163,6 +167,7 @@ def test_site_keeps_options_in_one_line(site):
     assert "code.option-name" in (site / "tutorial" / sheet).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_site_has_one_title_a_page(site):
     for path in site.rglob("*.html"):
         headings = re.findall(r"<h([1-6])>(.*?)<a", path.read_text(encoding="utf-8"))
@@ -171,6 +176,7 @@ def test_site_has_one_title_a_page(site):
         assert not [title for level, title in headings if level == "2" and title in first], path
 
 
+@pytest.mark.slow
 def test_site_leads_to_other_documentation(site):
     page = (site / "reference/python.html").read_text(encoding="utf-8")
     assert "library/exceptions.html#ValueError" in page

@@ -1367,6 +1367,7 @@ def test_points_without_an_answer_are_left_out_and_told(tmp_path):
     ids=("eps", "rounds", "eps0 found", "rounds found", "delta found"),
 )
 @pytest.mark.parametrize("of", [("--accountant", "unshuffled-strong"), OF_NAMED], ids=("anyone", "krr"))
+@pytest.mark.few(6)
 def test_figures_show_what_the_command_says_of_each_point(
     monkeypatch, tmp_path, of, command, options, variable, axes, logarithmic
 ):
