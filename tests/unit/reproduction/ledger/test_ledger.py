@@ -732,7 +732,7 @@ def test_check_in_rates_are_compared_after_as_many_rounds(least, verdict):
 def test_federated_training(claim, ends, verdict, reason):
     others = {"L4a": "liew2022-fig3b-removal", "L4b": "liew2022-fig3b-eps16"}
     names = ("liew2022-fig3b-eps4", "liew2022-fig3b", others[claim])
-    ended = {name: [end] for name, end in zip(names, ends, strict=True)}
+    ended = {name: [end] * 3 for name, end in zip(names, ends, strict=True)}
     shares = (*[0.5] * 8, *[0.8] * 7, 1.0) if claim == "L4a" else (0.5, 0.8, 1.0)
     found = CLAIMS[claim].decide(histories(claim, ended, shares))
     assert found.verdict == verdict
@@ -740,7 +740,7 @@ def test_federated_training(claim, ends, verdict, reason):
 
 
 def test_federated_training_that_stays_below_is_not_reproduced():
-    ended = {"liew2022-fig3b": [0.85], "liew2022-fig3b-removal": [0.85]}
+    ended = {"liew2022-fig3b": [0.85] * 3, "liew2022-fig3b-removal": [0.85]}
     found = CLAIMS["L4a"].decide(histories("L4a", ended, [0.99] * 8 + [0.9] * 8))
     assert (found.verdict, "by neither reading" in found.reason) == ("not reproduced", True)
 
