@@ -51,6 +51,14 @@ def test_a_window_counts_whole_as_soon_as_it_has_begun():
         assert table[name] == pytest.approx(expected, rel=1e-10)
 
 
+def test_a_theorem_ends_where_delta_is_used_up_though_rounds_add_up():
+    own = {"n": 10**4, "rate": 0.01, "eps0": 6.0, "delta0": 1e-8, "delta": 1e-7}
+    names = ["liew2022-shuffling-conversion"]
+    table = privacy_utility([history(0.5, 0.7)], names=names, **own)
+    assert table[names[0]].tolist() == [np.inf, np.inf]
+    assert accountants.epsilon(names[0], **own, rounds=10) == pytest.approx(60)
+
+
 def test_histories_must_match():
     with pytest.raises(ValueError, match="histories must be of the same rounds"):
         privacy_utility([history(0.5, 0.7), history(0.6)], names=NAMES, **SETTING)

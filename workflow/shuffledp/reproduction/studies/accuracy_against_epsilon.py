@@ -35,7 +35,8 @@ def privacy_utility(
     Returns:
         One row for each epoch, with the columns epoch, round, seeds (their number), accuracy (mean over
         seeds), deviation (standard deviation over seeds, with one degree of freedom less; 0 for one seed),
-        and for each accountant, by its name, epsilon after that round, which errs to the side of its kind.
+        and for each accountant, by its name, epsilon after that round, which errs to the side of its kind;
+        inf where its theorem has no bound, though the guarantees of single rounds add up to one.
 
     Raises:
         ValueError: there is no history, the histories differ in their epochs, or an argument is out of range.
@@ -55,4 +56,6 @@ def privacy_utility(
 def _epsilon(name: str, rounds: FloatArray, delta: float, setting: Mapping[str, float]) -> FloatArray:
     entry = registry.get(name)
     own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
-    return np.asarray(entry.epsilon(rounds=rounds, delta=delta, **own))
+    found = entry.details(rounds=rounds, delta=delta, **own)
+    # what rounds add up to is no bound of a theorem that has none there
+    return np.where(np.isinf(found["theorem_epsilon"]), np.inf, found["epsilon"])
