@@ -709,6 +709,15 @@ def test_check_in_rates_are_compared_after_as_many_rounds(least, verdict):
     assert found.verdict == verdict
 
 
+def test_check_in_rates_whose_order_changes_later_are_told():
+    runs = histories("L2b", {**RATES, "liew2022-fig5a-001": [0.8] * 3}, LATE)
+    runs["liew2022-fig3a/seed0"] = runs["liew2022-fig3a/seed0"].iloc[:2]
+    runs["liew2022-fig5a-003/seed0"].loc[9, "test_accuracy"] = 0.7
+    found = CLAIMS["L2b"].decide(runs)
+    assert found.verdict == "reproduced under a stated reading"
+    assert "end with 80.0% and 70.0% after 1,000 rounds" in found.reason
+
+
 @pytest.mark.parametrize(
     ("claim", "ends", "verdict", "reason"),
     [
