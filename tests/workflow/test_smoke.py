@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from shuffledp.accountants import named
 from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import tables
 from shuffledp.reproduction import config, ledger
@@ -91,7 +92,7 @@ def test_smoke_gives_what_the_library_gives(tables_of):
         assert len(table) == 3
         for name, value in curve.fixed:
             assert set(table[name]) == {value}
-        entry = curve.entry
+        entry = named.accountant(curve.accountant, **dict(curve.randomizer))
         given = entry.system.curve_variables(curve.variable)
         for row in table.iloc[[number % 3]].to_dict("records"):
             setting = {name: row[name] for name in (*entry.system.variables, "rounds", "delta")}
