@@ -34,7 +34,7 @@ $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
-figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute, mostly set-up)
+figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute, mostly set-up, where no result is stale)
 	$(SNAKEMAKE) all_figures --forcerun plot
 
 all: $(VENV)/.with-figures ## Everything but training: results that are missing or stale, figures, ledger (under a minute)
