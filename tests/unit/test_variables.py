@@ -34,6 +34,25 @@ def test_an_entry_is_complete(variable):
     assert variable.limit is None or variable.most in variable.range or variable.limit.most == math.inf
 
 
+@EVERY
+def test_the_library_refuses_what_lies_beyond_the_ends(variable):
+    """``systems.checked`` knows some shapes of ranges, and a new variable may have another."""
+    wanted = variable.range
+    step = 1 if wanted.whole else 1e-9
+    beyond = [wanted.least - step, wanted.most + step, *[wanted.least] * wanted.without_least]
+    beyond += [wanted.most] * wanted.without_most + [wanted.least + 0.5] * wanted.whole
+    for value in beyond:
+        assert value not in wanted
+        with pytest.raises(ValueError, match=variable.name):
+            systems.checked(variable.name, value)
+
+
+@EVERY
+def test_what_is_searched_for_has_an_end(variable):
+    if variable.rises is not None and not variable.range.whole:
+        assert variable.most < math.inf
+
+
 def test_systems_are_set_by_the_variables_of_the_table():
     taken = {name for system in systems.systems() for name in system.variables}
     assert taken == {one.name for one in OF_SYSTEMS}

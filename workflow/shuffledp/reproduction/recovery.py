@@ -2,6 +2,9 @@
 
 python -m shuffledp.reproduction.recovery                          runs the command that was killed
 python -m shuffledp.reproduction.recovery --cores 2 all_figures    runs another one
+
+Snakemake alone refuses a directory that a killed run has locked, and files that it marked as incomplete; the
+records beside the results tell which of these are whole.
 """
 
 from __future__ import annotations

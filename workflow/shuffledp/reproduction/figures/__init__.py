@@ -1,1 +1,1 @@
-"""Figures from cached results, one module a kind: drawing reads tables and computes nothing."""
+"""Figures from cached results, a module a kind and what they share: drawing reads tables alone."""

