@@ -51,7 +51,7 @@ resume: $(VENV)/.with-figures ## After a crash: the command that was cut off aga
 test: $(VENV)/.with-test ## Install what the tests need, torch included (several GB), and run them
 	$(BIN)/python -m pytest --numprocesses auto
 
-test-slow: $(VENV)/.with-test ## Run the tests that are marked slow, which `make test` leaves out (some twelve minutes)
+test-slow: $(VENV)/.with-test ## Run the tests that are marked slow, which `make test` leaves out (some fourteen minutes)
 	$(BIN)/python -m pytest --numprocesses auto -m slow
 
 test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brought up for it (root, slurm-wlm and munge; a quarter of an hour)
