@@ -1,4 +1,4 @@
-"""From (eps, delta) to (eps, delta): amplification by shuffling in closed form, sampling, and composition."""
+"""Approximate DP: amplification by shuffling (in closed form) and by subsampling, and composition."""
 
 from shuffledp.approximate_dp.balle2019 import balle2019
 from shuffledp.approximate_dp.feldman2021 import feldman2021

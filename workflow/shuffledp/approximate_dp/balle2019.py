@@ -2,8 +2,8 @@
 
 The paper states its general corollary with an O(.) only. What is computed here is the explicit bound that
 the corollary abbreviates: the reduction to a sum of independent bounded variables (their Lemma 5.3) and
-Hoeffding's inequality for its positive part (their Lemma 5.5), with the mass of the blanket, which a generic
-randomiser leaves open between e^-eps0 and 1, at its worst.
+Hoeffding's inequality for its positive part (their Lemma 5.5). Of a generic randomiser it is only known that
+the mass of the blanket lies between e^-eps0 and 1, so the bound is the largest over these masses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def _log_delta(eps: FloatArray, n: int, eps0: float) -> FloatArray:
 
     With blanket mass g, M ~ Bin(n, g) of the reports come from the blanket, and delta(eps) is at most
     1/(g n) E[(L_1 + .. + L_M)_+] with L of mean 1 - e^eps in an interval of width g (e^eps0 - 1)(1 + e^eps).
-    Cells of g are bounded at their safe ends, so the maximum over cells bounds the supremum over g.
+    The range of g is cut into cells, and every factor is taken at the end of the cell where it is largest. So
+    the maximum over cells bounds the supremum over g.
     """
     edges = np.exp(np.linspace(-eps0, 0.0, _CELLS + 1))
     low, high = edges[:-1], edges[1:]
@@ -40,14 +41,14 @@ def balle2019(*, n: int, eps0: float, delta: float) -> Amplification:
     """Return the guarantee of shuffling n reports of an eps0-LDP randomiser, by the privacy blanket.
 
     Args:
-        n: number of shuffled reports.
+        n: number of shuffled reports, >= 1.
         eps0: local privacy parameter, >= 0.
         delta: central delta, in (0, 1).
 
     Returns:
         An ``Amplification``. Where eps0 <= log(n / log(1/delta)) / 2 (balle2019, Corollary 5.3.1), eps is
-        the smallest value whose delta the explicit form certifies, an upper bound, at most eps0; elsewhere
-        eps0 and delta 0.
+        the smallest value whose delta the explicit form certifies, an upper bound, at most eps0. Elsewhere
+        the guarantee is that of a single report: eps is eps0 and delta is 0.
 
     Raises:
         ValueError: an argument is out of range.

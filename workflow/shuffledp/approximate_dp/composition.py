@@ -17,9 +17,9 @@ from shuffledp.checks import BoolArray, FloatArray
 
 METHODS = ("formula", "optimal")
 
-_TAIL_ROUNDING = 1e-11  # of the incomplete beta function, relative
-_FAR = 600.0  # nats
-_MOST_VALUES = 2**21  # outcomes that the optimal composition lists one by one
+_TAIL_ROUNDING = 1e-11  # largest relative error of the incomplete beta function
+_FAR = 600.0  # nats by which masses may exceed delta: e^-600 is far from underflow
+_MOST_VALUES = 2**21  # most outcomes that the optimal composition lists one by one
 
 
 class ApproximateDP(NamedTuple):
@@ -34,12 +34,12 @@ def subsample(*, eps: ArrayLike, delta: ArrayLike, gamma: float) -> ApproximateD
 
     Args:
         eps: parameter of the mechanism that runs on the sample, >= 0.
-        delta: its delta, in [0, 1].
+        delta: its delta, in [0, 1], any shape.
         gamma: sampling rate, in (0, 1].
 
     Returns:
-        (log(1 + gamma (e^eps - 1)), gamma delta), rounded up: tight for substitution of one record over all
-        mechanisms with the given guarantee, and evaluated without cancellation or overflow.
+        (log(1 + gamma (e^eps - 1)), gamma delta), an upper bound, rounded up. Where neighbours differ by
+        substitution of one record, no smaller pair holds for all mechanisms with the given guarantee.
 
     Raises:
         ValueError: an argument is out of range.
@@ -63,11 +63,11 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
     Args:
         delta: delta of one round, in [0, 1), any shape.
         rounds: whole numbers >= 0, any shape that broadcasts.
-        total_delta: in [0, 1).
+        total_delta: delta of the composition, in [0, 1).
 
     Returns:
         The solution of 1 - total_delta = (1 - delta)^rounds (1 - remaining), rounded down; negative if the
-        rounds use up more than there is.
+        rounds alone use up more than ``total_delta``.
 
     Raises:
         ValueError: an argument is out of range.
@@ -76,9 +76,10 @@ def remaining_delta(*, delta: ArrayLike, rounds: ArrayLike, total_delta: float) 
     counts = checks.counts("rounds", rounds)
     total = checks.probability("total_delta", total_delta, zero=True)
     allowed, each = np.log1p(-total), np.log1p(-deltas)
-    # one round may use all of delta; of several, what is left is rounded down by more than it can be wrong
+    # A single round may use up all of delta, which must leave exactly 0. With several rounds what is left is
+    # lowered by more than its rounding error.
     rounding = np.where(counts > 1, 4 * numerics.EPSILON * np.maximum(-allowed, -counts * each), 0.0)
-    # where the rounds use up more than there is, any negative number says so
+    # of a negative result only the sign matters, so the exponent may be capped before it overflows
     log_used = np.minimum(allowed - counts * each + rounding, 700.0)
     return checks.like_input(-np.expm1(log_used))
 
@@ -101,10 +102,11 @@ def _optimal(eps: FloatArray, rounds: FloatArray, slack_delta: FloatArray) -> Fl
 def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     """Return the smallest epsilon of the T-fold composition of randomised response, rounded up.
 
-    With l of T rounds losing +eps, the loss is (2 l - T) eps, and delta(e) = P(l >= m) - e^e Q(l >= m) for e
-    between the losses of l = m - 1 and l = m. At the loss of m that is (1 - e^(-2 eps)) times the sum, over
-    i > m, of B_i = Q(l >= i) e^(loss of i), and at x below it B_m (1 - e^-x) is added: sums of positive
-    numbers from the far end, of which nothing cancels however small eps is.
+    If l of T rounds have the loss +eps and the others -eps, the total loss is (2 l - T) eps, and delta(e) =
+    P(l >= m) - e^e Q(l >= m) for e between the losses of l = m - 1 and l = m. Let B_i = Q(l >= i) e^(loss of
+    i). At the loss of m, delta is (1 - e^(-2 eps)) times the sum of B_i over i > m; at x below that loss it
+    is larger by B_m (1 - e^-x). All these numbers are positive and are summed from the far end, so nothing
+    cancels however small eps is.
     """
     pure = rounds * eps * (1 + 4 * numerics.EPSILON)
     if delta == 0:
@@ -114,7 +116,7 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
         rounds * special.expit(eps),
         math.sqrt(rounds * special.expit(eps) * special.expit(-eps)),
     )
-    # beyond the last value the tail is e^-60 of delta (Chernoff), which is less than sums are rounded up by
+    # the tail beyond the last value is at most e^-60 delta (Chernoff), less than what the sums are raised by
     reach = deviation * math.sqrt(2 * (60 - math.log(delta))) + 60 - math.log(delta)
     first = max(math.floor(rounds / 2), math.floor(mean - reach), 0)
     last = min(math.ceil(mean + reach), rounds)
@@ -123,15 +125,15 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
     values = np.arange(first, last + 1, dtype=np.float64)
     log_mass = numerics.log_binomial_pmf(values, rounds, log_p, log_q)
     loss = (2 * values - rounds) * eps
-    # so that nothing which matters to the smallest delta underflows
+    # the masses are scaled by e^-shift, so that none that matters to the smallest delta underflows
     shift = min(float(log_mass.max()), math.log(delta) + _FAR)
     log_tail_q = np.logaddexp.accumulate((log_mass - shift - loss)[::-1])[::-1]
     target = math.exp(math.log(delta) - shift)
-    # delta at each loss; the first value at which it is no more than the target ends the stretch to solve on
+    # the solution lies at most 2 eps below the first loss whose delta is at most the target
     weighed = np.exp(loss + log_tail_q)
     rounding = _TAIL_ROUNDING + 8 * numerics.EPSILON * float(np.abs(loss).max())
     at_loss = -math.expm1(-2 * eps) * np.append(np.cumsum(weighed[:0:-1])[::-1], 0.0) * (1 + rounding)
-    m = int(np.argmax(at_loss <= target))  # which the last one is, of 0
+    m = int(np.argmax(at_loss <= target))  # there is one, as delta at the last loss is 0
     left = target * (1 - rounding) - float(at_loss[m])
     share = min(max(left / (float(weighed[m]) * (1 + rounding)), 0.0), 1 - numerics.EPSILON)
     below = min(-math.log1p(-share), 2 * eps)
@@ -139,7 +141,10 @@ def _optimal_one(eps: float, rounds: float, delta: float) -> float:
 
 
 def _optimal_by_tails(eps: float, rounds: float, delta: float) -> float:
-    """Return ``_optimal_one``'s epsilon by tails of the incomplete beta function: looser, for many rounds."""
+    """Return the epsilon of ``_optimal_one`` from tails of the binomial law, for too many rounds to list.
+
+    It is an upper bound too, and a looser one.
+    """
     q = float(special.expit(eps))
 
     def too_much(target: FloatArray) -> BoolArray:
@@ -163,8 +168,8 @@ def kairouz2015(
         eps: parameter of one round, >= 0.
         delta: delta of one round, in [0, 1), any shape that broadcasts with the others.
         rounds: how many are composed (adaptively), whole numbers >= 0.
-        total_delta: delta of the composition, in [0, 1): 1 - (1 - delta)^rounds (1 - d), of which d is what
-            the composition itself may use.
+        total_delta: delta of the composition, in [0, 1). It is 1 - (1 - delta)^rounds (1 - d), where d is
+            the part that is left to the composition itself.
         method: "formula" for the closed form (Theorem 3.4; the papers' "strong composition"), "optimal"
             for the smallest eps that all such mechanisms share (Theorem 3.3), at any real eps rather than
             on the theorem's grid.
@@ -174,7 +179,7 @@ def kairouz2015(
         ``total_delta``.
 
     Raises:
-        ValueError: an argument is out of range, or an unknown method.
+        ValueError: an argument is out of range, or ``method`` is not one of the two.
     """
     method = checks.choice("method", method, METHODS)
     epsilon, counts, slack = np.broadcast_arrays(
@@ -196,11 +201,12 @@ def advanced(*, eps: ArrayLike, delta: float, rounds: ArrayLike, total_delta: fl
         eps: parameter of one round, >= 0.
         delta: delta of one round, in [0, 1).
         rounds: how many are composed (adaptively), whole numbers >= 0.
-        total_delta: delta of the composition, in [0, 1): rounds * delta plus what the composition may use.
+        total_delta: delta of the composition, in [0, 1). It is rounds delta + d, where d is the part that is
+            left to the composition itself.
 
     Returns:
-        rounds eps (e^eps - 1) + eps sqrt(2 rounds log(1/d)), d = total_delta - rounds delta: an upper
-        bound; inf where d <= 0.
+        rounds eps (e^eps - 1) + eps sqrt(2 rounds log(1/d)), an upper bound, rounded up; inf where d <= 0,
+        but 0 for eps = 0 or no rounds if d = 0.
 
     Raises:
         ValueError: an argument is out of range.

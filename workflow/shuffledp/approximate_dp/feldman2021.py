@@ -1,4 +1,4 @@
-"""Amplification by shuffling, closed form of feldman2021 ("Hiding among the clones"), Theorem 3.1."""
+"""Amplification by shuffling in the closed form of feldman2021 ("Hiding among the clones"), Theorem 3.1."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from shuffledp.approximate_dp.result import Amplification, amplification
 def feldman2021(*, n: int, eps0: float, delta: ArrayLike) -> Amplification:
     """Return the guarantee of shuffling n reports of an eps0-LDP randomiser.
 
-    The condition and the bound are read with log(4/delta), as the authors' code does; the paper prints
-    log(2/delta) in the condition, which admits slightly larger eps0.
+    Both the condition and the bound have log(4/delta), as in the authors' code; the paper prints log(2/delta)
+    in the condition, which admits slightly larger eps0.
 
     Args:
-        n: number of shuffled reports.
+        n: number of shuffled reports, >= 1.
         eps0: local privacy parameter, >= 0.
         delta: central delta, in (0, 1), any shape.
 
     Returns:
         An ``Amplification``. Where eps0 <= log(n / (16 log(4/delta))), eps is the theorem's own value
         log(1 + (e^eps0 - 1)/(e^eps0 + 1) (8 sqrt(e^eps0 log(4/delta) / n) + 8 e^eps0 / n)), an upper
-        bound (not capped at eps0); elsewhere eps0 and delta 0.
+        bound (not capped at eps0). Elsewhere eps is eps0 and delta is 0.
 
     Raises:
         ValueError: an argument is out of range.

@@ -19,20 +19,21 @@ def fixed_window_utility(
 ) -> float:
     """Return a bound on the expected excess risk of fixed-window check-ins: Theorem 3.5.
 
-    R sqrt(d sigma^2 + L^2)/(1 - 2 e^(-n p0/m)) * 2 (2 + log m)/sqrt(m), the learning rate optimised: the
-    theorem's bound R^2/c + c (d sigma^2 + L^2)/(1 - 2 e^(-n p0/m))^2 at its best c.
+    The value is 2 R G (2 + log m)/sqrt(m) with G = sqrt(d sigma^2 + L^2)/(1 - 2 e^(-n p0/m)). For learning
+    rates c/sqrt(i) the theorem's proof bounds the risk by (R^2/c + c G^2) (2 + log m)/sqrt(m), and this is
+    that bound at its best c.
 
     Args:
-        n: clients.
-        slots: m, hence updates.
-        dimension: d of the parameter vector.
-        sigma: standard deviation of the noise in each coordinate of a report.
-        lipschitz: L of the convex loss.
-        radius: R, of the parameter space.
-        participation: p0.
+        n: number of clients, >= 1.
+        slots: m, the number of slots and so of updates, >= 1.
+        dimension: d, the length of the parameter vector, >= 1.
+        sigma: standard deviation of the noise in each coordinate of a report, >= 0.
+        lipschitz: L, the Lipschitz constant of the convex loss, >= 0.
+        radius: R, the radius of the parameter space, >= 0.
+        participation: p0, the probability with which a client takes part, in [0, 1].
 
     Returns:
-        An upper bound; inf where so few clients take part that the theorem says nothing.
+        An upper bound, not rounded; inf where so few clients take part that the theorem says nothing.
 
     Raises:
         ValueError: an argument is out of range.
@@ -59,22 +60,23 @@ def averaging_utility(
 ) -> float:
     """Return a bound on the expected excess risk of check-ins whose slots are averaged: Theorem 4.2.
 
-    Convex: 2 R sqrt(m d sigma^2/n + L^2) (2 + log m)/sqrt(m), for the last parameters. With a beta-smooth
-    loss: R kappa sqrt(2/m) + beta R^2/m for the mean of all parameters, where kappa^2 is at most the
-    expectation of 1/S over non-empty slots, S ~ Bin(n, 1/m), times (L^2 + d sigma^2): the paper's O(m/n) with
-    its constant, since 1/S <= 2/(S + 1) and E 1/(S + 1) <= m/(n + 1).
+    For a convex loss it is 2 R sqrt(m d sigma^2/n + L^2) (2 + log m)/sqrt(m), and holds for the last
+    parameters. For a convex loss that is beta-smooth it is R kappa sqrt(2/m) + beta R^2/m, and holds for the
+    mean of all parameters. There kappa^2 is (L^2 + d sigma^2) E[1/S; S > 0] for the number S ~ Bin(n, 1/m) of
+    clients in a slot. The paper bounds it by O(m/n); the constant is 2, since 1/S <= 2/(S + 1) and
+    E 1/(S + 1) <= m/(n + 1).
 
     Args:
-        n: clients.
-        slots: m, hence updates.
-        dimension: d of the parameter vector.
-        sigma: standard deviation of the noise in each coordinate of a report.
-        lipschitz: L of the convex loss.
-        radius: R, of the parameter space.
-        smoothness: beta; None for a loss that is not smooth.
+        n: number of clients, >= 1.
+        slots: m, the number of slots and so of updates, >= 1.
+        dimension: d, the length of the parameter vector, >= 1.
+        sigma: standard deviation of the noise in each coordinate of a report, >= 0.
+        lipschitz: L, the Lipschitz constant of the loss, >= 0.
+        radius: R, the radius of the parameter space, >= 0.
+        smoothness: beta >= 0; None for a loss that is not smooth.
 
     Returns:
-        An upper bound.
+        An upper bound, not rounded.
 
     Raises:
         ValueError: an argument is out of range.

@@ -18,12 +18,12 @@ from shuffledp.rdp.girgis2021 import girgis2021_upper
 
 @dataclass(frozen=True)
 class Convergence:
-    """Both parts of Theorem 3; arrays where ``rounds`` was one.
+    """Both parts of Theorem 3; ``epsilon`` and ``excess_risk`` are arrays where ``rounds`` was an array.
 
     Attributes:
         epsilon: of all rounds together at delta (part 1), an upper bound.
         excess_risk: bound on E F(theta_T) - F(theta*) (part 2), rounded up; inf beyond float64.
-        second_moment: G^2.
+        second_moment: G^2, an upper bound (``step_size.second_moment``).
         first_step: eta_1 = D/G; the step size of round t is eta_1/sqrt(t).
     """
 
@@ -46,7 +46,7 @@ def girgis2021_convergence(
     norm: float = 2.0,
     variance: float | None = None,
 ) -> Convergence:
-    """Return what T rounds of CLDP-SGD cost and reach for a convex loss: girgis2021, Theorem 3.
+    """Return the epsilon and the excess risk of T rounds of CLDP-SGD on a convex loss: girgis2021, Theorem 3.
 
     For a loss that is convex in theta and whose gradients have l_p length at most L (Lipschitz with respect
     to the dual norm), theta projected to a convex set of l_2 diameter D after each step, and step sizes
@@ -55,7 +55,7 @@ def girgis2021_convergence(
 
     Args:
         rounds: T, whole numbers >= 1, any shape.
-        n: number of clients.
+        n: number of clients, >= 1.
         k: clients per round, 1 <= k <= n.
         eps0: local privacy parameter > 0.
         delta: target of the accounting, in (0, 1).
@@ -67,9 +67,9 @@ def girgis2021_convergence(
             names for p (``step_size.local_variance``); the step sizes follow it.
 
     Returns:
-        A ``Convergence``. theta_T is the iterate before round T's step; the bound decreases in T, so it also
-        holds after T rounds. Its value at T = 1 is 4 D G, far more than any loss can differ by: it says
-        something for large T only.
+        A ``Convergence``. theta_T is the iterate before the step of round T; the bound decreases in T, so it
+        also holds after T rounds. At T = 1 it is 4 D G, far more than any two losses can differ by: the bound
+        says something for large T only.
 
     Raises:
         ValueError: an argument is out of range.

@@ -1,6 +1,8 @@
-"""The second moment and the step sizes of Theorem 3 of girgis2021, apart from the theorem itself: training
-uses them, and does not depend on how privacy is accounted for (nor on the modules that only accounting uses,
-whose changes would make runs stale)."""
+"""The second moment and the step sizes of Theorem 3 of girgis2021.
+
+They are kept apart from the theorem itself because training uses them. So training does not depend on how
+privacy is accounted for, and a change of the modules that only accounting uses makes no run of it stale.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,17 @@ import math
 from shuffledp import checks
 
 NORMS = (1.0, 2.0, math.inf)
-_OUTWARD = 2.0**-37  # as that of numerics
+_OUTWARD = 2.0**-37  # relative, by which values are rounded up: the value of numerics.OUTWARD
 
 
 def ball_norm(value: object) -> float:
     """Return p, the norm of the ball that gradients lie in: 1, 2 or infinity.
 
+    Args:
+        value: a number.
+
     Raises:
-        ValueError: another value.
+        ValueError: ``value`` is none of the three.
     """
     number = checks.real("norm", value, at_least=1.0, finite=False)
     if number not in NORMS:
@@ -53,12 +58,12 @@ def second_moment(
     """Return G^2 = max(d^(1 - 2/p), 1) L^2 + G_p^2(L)/k of girgis2021, Theorem 3 (k = gamma n).
 
     Args:
-        k: clients per round.
-        dimension: d.
+        k: clients per round, >= 1.
+        dimension: d, length of the gradients, >= 1.
         eps0: local privacy parameter > 0.
-        lipschitz: L > 0: no gradient is longer in the l_p norm.
+        lipschitz: L > 0, the largest l_p norm of a gradient.
         norm: p, one of 1, 2 and inf.
-        variance: of the randomiser in use, if it is not the ``local_variance`` that the paper names.
+        variance: G_p^2 of the randomiser in use, >= 0; None for the ``local_variance`` that the paper names.
 
     Returns:
         An upper bound on the mean square length of the server's average, rounded up; inf beyond float64.

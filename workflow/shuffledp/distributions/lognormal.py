@@ -1,14 +1,15 @@
 """A log-normal law of mean 1, and its rounding to a lattice in convex order, up or down.
 
 Y = exp(Z/sigma - 1/(2 sigma^2)), Z standard normal: the likelihood ratio of two unit steps of a Gaussian, and
-a term of the sum behind the shuffled Gaussian. A law that is rounded up gives E g(Y) at least its value for
-every convex function g, one that is rounded down at most. Both orders pass on to sums of independent terms.
+a term of the sum behind the shuffled Gaussian. For every convex function g, E g of the law rounded up is at
+least E g(Y), and E g of the law rounded down is at most E g(Y). The same then holds for sums of independent
+terms.
 
-Rounded up: what lies between two points of the lattice is split over them so that its mean stays. Rounded
-down: the function k -> E (Y - k)_+ is convex, and every law below it in convex order is a convex function
-below this one with the same asymptotes. Between lattice points the chord lies above the function, by no more
-than an eighth of the square of the gap times the largest density; lowered by that much at the lattice points,
-the chords lie below it.
+To round up, the mass between neighbouring points of the lattice is split over them so that its mean stays.
+To round down, the function k -> E (Y - k)_+ is lowered: it is convex, and a convex function below it with the
+same asymptotes belongs to a law that is smaller in convex order. Between two lattice points the chord lies
+above the function, by no more than an eighth of the square of the gap times the largest density. If the
+function is lowered by that much at the lattice points, the chords lie below it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from shuffledp.checks import FloatArray, IntArray
 from shuffledp.numerics import EPSILON
 
 _ABSCISSAE, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_SMOOTH = 1.0  # change of the log density in a cell up to which quadrature is exact to rounding
+_SMOOTH = 1.0  # change of the log density in a cell up to which quadrature has no error but rounding
 _MARGIN = 1 + 1e-9  # by which densities are raised before they bound others
 
 # Relative error of a mass, or of the part of it that goes to one end of its cell, within 12 standard
@@ -91,9 +92,11 @@ class LogNormal:
 
 
 def _difference_of_tails(near: float, far: float, factor: float) -> tuple[float, float]:
-    """Return Q(near) - factor Q(far) for the upper tail Q of the normal law, where near < far and the two
-    terms have one derivative in ``near``: factor phi(far) = phi(near)."""
-    if near > 0:  # by Mills ratios, which lose no digits to the size of the tails
+    """Return Q(near) - factor Q(far) for the upper tail Q of the normal law, and a bound on its error.
+
+    It is for near < far and a factor with factor phi(far) = phi(near), where phi is the normal density.
+    """
+    if near > 0:  # Mills ratios keep their digits where the tails themselves are tiny
         front = math.exp(-0.5 * near * near) / 2
         first, second = front * special.erfcx(near / math.sqrt(2)), front * special.erfcx(far / math.sqrt(2))
     else:
@@ -101,7 +104,8 @@ def _difference_of_tails(near: float, far: float, factor: float) -> tuple[float,
     return float(first - second), float(EPSILON * (32 + 4 * near * near) * (first + second))
 
 
-# Maps indices of points before, at and after a point to how far it lies between the two others.
+# Maps the indices of three points, in order, to the place of the middle one between the others: 0 is at the
+# first and 1 at the last.
 Share = Callable[[IntArray, IntArray, IntArray], FloatArray]
 
 
@@ -118,11 +122,11 @@ class Rounded(NamedTuple):
 
 
 def _ends(law: LogNormal, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split the mass of each cell over its ends, the mean kept; return the parts of the left and right."""
+    """Split the mass of each cell over its ends so that its mean stays; return the left and right parts."""
     low, high = edges[:-1], edges[1:]
     width = high - low
     z = law.normal(edges)
-    # from the side on which the tails are small
+    # the difference of two tails is taken on the side on which they are small, where few digits cancel
     sign = np.where(z[:-1] + z[1:] > 0, -1.0, 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
         mass = sign * (special.ndtr(sign * z[1:]) - special.ndtr(sign * z[:-1]))
@@ -157,7 +161,9 @@ def rounded_up(law: LogNormal, index: np.ndarray, *, step: float, anchor: float)
 
 
 def rounded_down(law: LogNormal, index: np.ndarray, *, start: float, step: float, anchor: float) -> Rounded:
-    """Return a law on some lattice points that lies below the part of Y's between ``start`` and the last.
+    """Return a law on lattice points that is below a part of Y's law in convex order.
+
+    The part is the one between ``start`` and the last of the points.
 
     Args:
         law: the law of Y.
@@ -167,7 +173,8 @@ def rounded_down(law: LogNormal, index: np.ndarray, *, start: float, step: float
         anchor: the point 0 of the lattice.
 
     Returns:
-        Mass and mean are those of the part; both are 0 if it spans too few cells to be rounded down.
+        The law, with the mass and the mean of the part; it is empty if the part spans too few cells to be
+        rounded down.
     """
     points = anchor + step * index
     nothing = Rounded(index[:0], points[:0])
@@ -184,13 +191,14 @@ def rounded_down(law: LogNormal, index: np.ndarray, *, start: float, step: float
     )
     mass_right = np.concatenate([np.cumsum((left + right)[::-1])[::-1], [0.0]])
     call = np.concatenate([np.cumsum((gaps * (mass_right[1:] + right))[::-1])[::-1], [0.0]])
-    # by how much the chord is too high in each cell, and the larger of both sides of a point
+    # the sag is by how much the chord lies above the function in a cell at most; a point is lowered by the
+    # larger sag of the cells on its two sides
     low, high = np.maximum(points[:-1], np.finfo(np.float64).tiny), points[1:]
     largest = law.density(np.clip(law.mode, low, high))
     sag = np.minimum(gaps**2 / 8 * largest, gaps * np.minimum(left, right)) * _MARGIN
     lower = np.maximum(np.append(sag, 0.0), np.insert(sag, 0, 0.0))
-    # outside of first..last the function's own asymptotes take the place of the chords; next to them four
-    # times the sag makes the chord lie below the function
+    # Outside of first..last the function's own asymptotes take the place of the chords. The two points at
+    # which they meet are lowered by four times the sag, so that the chords from there lie below the function.
     room = np.minimum(put, call)
     centre = int(np.argmax(room))
     tight = np.nonzero(room < 4 * lower)[0]
@@ -220,13 +228,13 @@ def convex(mass: FloatArray, share: Share) -> tuple[np.ndarray, FloatArray]:
     """Make a piecewise linear function convex from below by leaving out points where its slope falls.
 
     Args:
-        mass: by how much the slope grows at each of some points, in their order; >= 0 at the first and last.
-        share: maps indices of points before, at and after a point to how far it lies between the two
+        mass: by how much the slope grows at each point, in the points' order; >= 0 at the first and last.
+        share: maps the indices of three points, in order, to the place of the middle one between the
             others, from 0 to 1.
 
     Returns:
-        Indices of the points that the largest convex function below has, and how much its slope grows there,
-        > 0. What is left out goes to both neighbours, so that sum and mean stay.
+        Indices of the points at which the slope of the convex function grows, and how much it grows there,
+        > 0. The mass of a point that is left out goes to both neighbours, so that sum and mean stay.
 
     Raises:
         ArithmeticError: the slope falls at the first or last point.

@@ -1,13 +1,14 @@
 """Mixtures of linearly tilted fair binomials: the law of the reports that hide one client among clones.
 
-Given that N reports carry one of two distinguished messages, let a of them carry the first. In the pairs
-(P, Q) of the shuffle model that are used here, the law of a is that of N fair coins with density 1 + b t
-under P and 1 - b t under Q, t = (2a - N)/N, for a tilt b in [0, 1] that may depend on N. So a pair is a list
-of (weight, N, b), and each part is symmetric: exchanging P and Q mirrors a.
+Suppose that N reports carry one of two distinguished messages, and that a of these carry the first. In the
+pairs (P, Q) of the shuffle model that are used here, the law of a has a density with respect to the number of
+heads among N fair coins: 1 + b t under P and 1 - b t under Q, where t = (2a - N)/N, and the tilt b in [0, 1]
+may depend on N. So a pair is a list of parts (weight, N, b), and each part is symmetric: exchanging P and Q
+mirrors a.
 
-Adding a fair coin is post-processing, and leaves the tilt as it is. Hence the divergence of one part falls
-when N grows at a fixed tilt (and grows with the tilt), and consecutive values of N may be merged into one
-block with an error on a known side.
+Adding a fair coin is post-processing, and leaves the tilt as it is. Hence the divergence of a part falls when
+N grows at a fixed tilt, and it grows with the tilt. So consecutive values of N may be merged into one block
+with an error on a known side.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from shuffledp.checks import FloatArray
 Bound = Literal["upper", "lower", "exact"]
 
 _LOG_HALF = -math.log(2)
-# The window of the numbers of coins leaves out e^-nats (a geometric series from so far below the peak). That
-# in which coins are summed is wider by so many nats, of which Hoeffding's inequality takes one.
+# Nats by which the window of heads among N coins is wider than that of the numbers N. So what it leaves out
+# (by Hoeffding's inequality, times 1 + |x| <= e) is small beside e^-nats.
 _WIDER = 11.0
-_PIECE = 2**17  # pairs of a part and an eps, or values, that are looked at together
-# Outcomes that are listed one by one, of all parts or, whatever their number, of each.
+_PIECE = 2**17  # pairs of a part and an eps, or values, that are held in memory at a time
+# The most outcomes that are listed: of all parts together, but of each part at least so many if it has them.
 _LISTED, _LISTED_OF_EACH = 2**20, 2**10
-_MOST_VALUES = 2**22  # of a binomial number, that are listed one by one
-_LARGEST_EPS = 700.0  # beyond, where e^eps may overflow, the divergence at this eps serves
+_MOST_VALUES = 2**22  # most values of a binomial number that are listed one by one
+_LARGEST_EPS = 700.0  # beyond it e^eps may overflow, and the divergence at this eps is taken
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class TiltedBinomials:
         weights: probabilities of the parts.
         counts: numbers N of coins, whole numbers >= 0.
         tilts: tilts b in [0, 1].
-        gaps: 1 - b, given apart since it is tiny for large eps0.
+        gaps: 1 - b, given besides the tilts since these lose its digits for large eps0.
         lost: upper bound on the probability of values of N that are in no part.
-        nats: how far below the rest an outcome is left out.
-        bound: "upper" or "lower": where there are millions of outcomes, neighbours are merged on that side
-            when they are listed; "exact": they are not.
+        nats: outcomes rarer than about e^-nats are left out when outcomes are listed.
+        bound: "upper" or "lower": where millions of outcomes are listed, neighbours are merged, and the
+            divergence errs to that side; "exact": they are not merged.
         largest_losses: log((1 + b)/(1 - b)) of the parts where they are known exactly; else they are computed
             from the tilts and gaps, and rounded to the side of the bound.
     """
@@ -72,7 +73,7 @@ class TiltedBinomials:
                 found = self._piece(size, slice(start, start + parts))
                 value[first : first + some] += found[0]
                 error[first : first + some] += found[1]
-        error += np.where(np.abs(eps) > _LARGEST_EPS, value, 0.0)  # which lies between that and 0
+        error += np.where(np.abs(eps) > _LARGEST_EPS, value, 0.0)  # it lies in [0, value] there
         mirrored = -np.expm1(np.minimum(eps, 0.0)) + np.exp(np.minimum(eps, 0.0)) * value
         negative = eps < 0
         mirrored_error = np.exp(np.minimum(eps, 0.0)) * error + 8 * numerics.EPSILON * mirrored
@@ -81,15 +82,15 @@ class TiltedBinomials:
     def _piece(self, eps: FloatArray, parts: slice) -> tuple[FloatArray, FloatArray]:
         """Return what parts add to the divergence at each eps >= 0, and to the bound on its rounding error.
 
-        With m the least a for which P exceeds e^eps Q, and L the largest loss, a part contributes
-        (1 + b)(1 - e^(eps - L)) m/N pmf(m) - (e^eps - 1) (P[a >= m] - m/N pmf(m)) for fair coins a. Next to
-        L, where both are tiny, neither loses its digits. Negative eps follow from the symmetry.
+        Let m be the least a for which P exceeds e^eps Q, L the largest loss, and pmf and Pr the law of N fair
+        coins. A part contributes (1 + b)(1 - e^(eps - L)) m/N pmf(m) - (e^eps - 1) (Pr[a >= m] - m/N pmf(m)).
+        For eps close to L both terms are tiny, and both keep their digits.
         """
         size = eps[:, None]
         n, weights, tilt = np.maximum(self.counts[parts], 1.0), self.weights[parts], self.tilts[parts]
         below = -np.expm1(np.minimum(size - self._largest_losses(parts), 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            # 1 - tanh(eps/2)/b, of which the share of coins on the other side may be half
+            # 1 - tanh(eps/2)/b: P exceeds e^eps Q where the share of tails, 1 - a/N, is below half of it
             slack = np.where(tilt > 0, special.expit(-size) * below * (1 + tilt) / tilt, 0.0)
         reached = (slack > 0) & (self.counts[parts] >= 1)
         m = np.clip(n - np.ceil(n * np.minimum(slack, 1.0) / 2) + 1, 1, n)
@@ -98,14 +99,14 @@ class TiltedBinomials:
         first, growth = (1 + tilt) * below * (m / n * pmf), np.expm1(size)
         second = growth * ((n - m) / n * pmf + beyond)
         value = np.where(reached, np.maximum(first - second, 0.0), 0.0)
-        # the incomplete beta function knows where m is among n coins to the digits of n
+        # the arguments of the incomplete beta function are rounded, which moves m by up to an ulp of n
         distance = np.abs(2 * m - n)
         error = (64 + 4 * distance * distance / n) * (first + second)
         error += (2 * distance + 4 * np.sqrt(n)) * growth * beyond
         return value @ weights, (np.where(reached, error, 0.0) @ weights) * numerics.EPSILON
 
     def _largest_losses(self, parts: slice) -> FloatArray:
-        """Return the losses log((1 + b)/(1 - b)), above which parts add nothing, on the bound's side."""
+        """Return the largest losses log((1 + b)/(1 - b)) of parts, rounded to the side of ``bound``."""
         if self.largest_losses is not None:
             return self.largest_losses[parts]
         with np.errstate(divide="ignore"):
@@ -113,16 +114,16 @@ class TiltedBinomials:
         return losses * (1 + {"upper": 8, "exact": 0, "lower": -8}[self.bound] * numerics.EPSILON)
 
     def reach(self) -> FloatArray:
-        """Return how far from N/2 each part is looked at."""
+        """Return how far from N/2 the outcomes of each part are listed."""
         return np.sqrt(self.counts * (self.nats + _WIDER) / 2)
 
     def coins(self) -> tuple[FloatArray, FloatArray, FloatArray, float]:
         """Return the outcomes as flat arrays: mass M under fair coins, x = b t and 1 - |x|; and what is lost.
 
         So P = M (1 + x) and Q = M (1 - x). The last number bounds the mass under P, or under Q, of all
-        outcomes that are left out. Millions of outcomes are taken together in cells of neighbours: each is
-        merged to its mean, which is post-processing, or split over its ends so that its masses under P and Q
-        stay, by which the pair dominates the one before.
+        outcomes that are left out. Where there are millions of outcomes, neighbours form a cell. For a lower
+        bound a cell is merged at its mean, which is post-processing. For an upper bound it is split over its
+        ends so that its masses under P and Q stay, and the resulting pair dominates the original one.
         """
         n, reach = self.counts, self.reach()
         low, high = np.maximum(np.ceil(n / 2 - reach), 0.0), np.minimum(np.floor(n / 2 + reach), n)
@@ -137,7 +138,7 @@ class TiltedBinomials:
         def log_pmf(a: FloatArray, some: slice) -> FloatArray:
             return numerics.log_binomial_pmf(a, n[part[some], None], _LOG_HALF, _LOG_HALF)
 
-        # the slope of the logarithms at the end of what is listed
+        # the largest slope of the log masses, which is at the ends of the window
         slope = 4 * float(np.max(reach / np.maximum(n, 1.0)))
         group = numerics.group_size(slope)
         coin, within = numerics.cell_sums(log_pmf, first, last, group=group)
@@ -159,10 +160,11 @@ class Blocks(NamedTuple):
     """A binomial law in blocks of consecutive values; arrays of one length.
 
     Attributes:
-        weights: probabilities of the blocks, 1 in all: what lies above the last block is counted in it.
-        low: smallest values.
-        high: largest values.
-        means: means within the blocks.
+        weights: probabilities of the blocks, scaled to a sum of 1, so that what lies outside of them is
+            spread over them.
+        low: smallest value of each block.
+        high: largest value of each block.
+        means: mean of the values within each block.
         lost: bound on the probability of what lies below the first block.
     """
 
@@ -178,18 +180,18 @@ def binomial_blocks(
 ) -> Blocks:
     """Return a binomial law in blocks at most ``relative_width`` of their values wide (0: single values).
 
-    Values so many nats below the most probable one are left out. Where there are millions, neighbours
-    within a block are summed by their middle.
+    Values less probable than e^-nats times the most probable one are left out. Where there are millions of
+    values, a group of neighbours within a block is summed by the series around its middle.
 
     Args:
         trials: a whole number >= 0.
         log_p: log of the probability of a success.
         log_q: log of that of a failure.
-        relative_width: of the blocks, >= 0.
-        nats: how far below the most probable value others are left out.
+        relative_width: largest width of a block over its values, >= 0.
+        nats: see above, > 0.
 
     Raises:
-        ValueError: single values are asked for, and they are too many.
+        ValueError: there are too many blocks, as when single values are asked for.
     """
     if trials == 0:
         return Blocks(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
@@ -208,7 +210,7 @@ def binomial_blocks(
             f"{trials} trials have {size}; other accountants merge them"
         )
     starts = np.arange(0, size, width)
-    # blocks in pieces, which fit into memory, and then together
+    # a block may extend over several pieces, so the pieces are summed by block afterwards
     edges = np.unique(np.concatenate([starts, np.arange(0, size, _PIECE * group)]))
     mass, moment = [], []
     for start in range(0, size, _PIECE * group):

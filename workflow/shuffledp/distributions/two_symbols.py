@@ -9,17 +9,21 @@ import numpy as np
 from shuffledp import numerics
 from shuffledp.checks import FloatArray
 
-_LISTED = 2**19  # numbers of ones that are looked at one by one
+_LISTED = 2**19  # most numbers of ones that are listed one by one
 
-# of numbers of ones m, or cells of them: mean m, log of the probability, log |u(m)| and sign of u(m)
+# For each number of ones m, or cell of such: mean m, log of the probability, log |u(m)| and the sign of u(m).
 Terms = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 class TwoSymbols:
-    """The number of ones m ~ Bin(k, p) among k reports of 0, and the likelihood ratio 1 + u(m) of one
-    client holding 1 instead, after subsampling: u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k.
+    """The number m of ones among k reports, and its likelihood ratio.
 
-    From k of some 1e9 on, neighbouring m are merged: post-processing, so that lower bounds stay such."""
+    Under P all clients hold 0, and m ~ Bin(k, p) with p = 1/(e^eps0 + 1). If one client holds 1 instead, the
+    likelihood ratio after subsampling is 1 + u(m) with u(m) = gamma (e^eps0 - e^-eps0) (m - k p) / k.
+
+    From k of some 1e9 on, neighbouring m are merged, which is post-processing, so that a lower bound on a
+    divergence stays one.
+    """
 
     def __init__(self, n: float, k: int, eps0: float) -> None:
         self.k, self.eps0, self.gamma = k, eps0, k / n
@@ -53,7 +57,7 @@ class TwoSymbols:
         return m, log_mass, *self.log_and_sign(m)
 
     def _group(self, low: int, high: int) -> int:
-        """Return how many neighbouring m may be summed by their middle: the law is steepest at its ends."""
+        """Return how many neighbouring m may be summed by their middle, by the largest slope, at an end."""
         apart = max((high - low) // 1000, 1)
         if apart == 1:
             return 1
@@ -101,7 +105,7 @@ class TwoSymbols:
     def losses(self) -> tuple[FloatArray, FloatArray]:
         """Return the law of m (or of cells of m), and the log of the likelihood ratio 1 + u(m), in a window.
 
-        What is left out has a probability below e^-60.
+        Values of m with a probability below e^-60 in all are left out.
         """
         m, log_mass, log_u, sign = self.terms
         below = np.log1p(-np.exp(np.minimum(log_u, math.log(0.5))))
@@ -117,7 +121,7 @@ class TwoSymbols:
     def loss_errors(self, loss: FloatArray) -> FloatArray:
         """Return bounds on the rounding errors of the losses."""
         m, _, _, _ = self.terms
-        # u comes from its logarithm and the distance of m to its mean, or 1 + u from logarithms of its own
+        # near -1 the loss comes from logarithms of 1 + u; elsewhere from u, which has the error of m - mean
         size = np.exp(self.log_slope - np.maximum(loss, math.log(0.5))) * np.maximum(m, self.mean)
         relative = 8 + abs(self.log_slope) + abs(math.log(self.k))
         return 4 * numerics.EPSILON * (relative * size + 4 * np.abs(loss))

@@ -1,4 +1,4 @@
-"""Rounds of several settings and Gaussian noise, composed: what the accountants of all tools rest on."""
+"""Composition of rounds of several settings and Gaussian noise: the base of the accountants for all tools."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Round:
 
     Attributes:
         accountant: the name of the accountant for what is known of the randomiser.
-        setting: its variables and their values.
+        setting: the variables of that accountant, and their values.
     """
 
     accountant: str
@@ -38,16 +38,16 @@ class Round:
 
     @property
     def pure(self) -> float:
-        """Its pure DP, rounded up; inf if there is none."""
+        """The epsilon of pure DP of one round, rounded up; inf if it has no pure DP."""
         return registry.get(self.accountant).system.pure(dict(self.setting)) * _ROUNDING
 
     def epsilon(self, rounds: int, delta: float) -> float:
         """Return an upper bound on epsilon of so many such rounds; at delta = 0, their pure DP."""
         return float(registry.epsilon(self.accountant, rounds=rounds, delta=delta, **dict(self.setting)))
 
-    @functools.lru_cache(maxsize=16)  # noqa: B019 - of what is frozen and equal to others of its setting
+    @functools.lru_cache(maxsize=16)  # noqa: B019 - rounds are frozen, and those of one setting are equal
     def outcomes(self, nats: float) -> Outcomes:
-        """Return the pair that dominates it; what is rarer than e^-nats may be left out.
+        """Return the dominating pair of one round; outcomes rarer than e^-nats may be left out.
 
         Raises:
             ValueError: eps0 is 0, or too small or too large for a numerical answer.
@@ -83,8 +83,8 @@ def round_of(**setting: Any) -> Round:
 class Composed:
     """Rounds of shuffled reports, and Gaussian noise, one after the other; neighbours by substitution.
 
-    All bounds are upper bounds. Rounds of one setting alone are answered by their accountant, to the same
-    digits; several together by the sum of their privacy losses, whose error budget is part of the bound.
+    All bounds are upper bounds. If all rounds are of one setting, their accountant gives the answer, to the
+    same digits. Otherwise it comes from the sum of the privacy losses, and the error budget is part of it.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Composed:
         self._exposed = False
 
     def copy(self) -> Composed:
-        """Return another one with the same rounds."""
+        """Return another composition of the same rounds and releases."""
         other = Composed()
         other.rounds, other._squares, other._exposed = dict(self.rounds), self._squares, self._exposed
         return other
@@ -107,8 +107,8 @@ class Composed:
         """Add releases with Gaussian noise.
 
         Args:
-            mu: how far the record of one client can move what is released, over the deviation of the noise;
-                inf where there is none.
+            mu: how far exchanging the record of one client can move what is released, divided by the standard
+                deviation of the noise; inf where there is no noise.
             count: number of releases.
         """
         self._squares += count * mu * mu if count else 0.0
@@ -124,7 +124,7 @@ class Composed:
             delta: target, in [0, 1].
 
         Raises:
-            ValueError: it is out of range.
+            ValueError: ``delta`` is out of range.
         """
         target = checks.probability("delta", delta, zero=True, one=True)
         mu = math.sqrt(self._squares) * _ROUNDING
@@ -147,7 +147,7 @@ class Composed:
             if fine:
                 return found
             break
-        # of a lattice too coarse for the small losses, basic composition may be better
+        # where the lattice is too coarse for the small losses, basic composition may give a smaller epsilon
         return min(found, self._apart(target, mu))
 
     def _apart(self, delta: float, mu: float) -> float:
@@ -165,7 +165,7 @@ class Composed:
             epsilon: >= 0.
 
         Raises:
-            ValueError: it is out of range.
+            ValueError: ``epsilon`` is out of range.
         """
         eps = checks.real("epsilon", epsilon, at_least=0.0)
         if self._exposed or math.isinf(self._squares):
@@ -180,13 +180,13 @@ class Composed:
         return 1.0
 
     def _pure(self) -> float:
-        """Return the pure DP of all, rounded up."""
+        """Return the epsilon of pure DP of all rounds and releases, rounded up."""
         if self._squares:
             return math.inf
         return sum(one.pure * count for one, count in self.rounds.items()) * _ROUNDING
 
     def _compositions(self, delta: float) -> Iterator[tuple[Composition, bool]]:
-        """Yield compositions on a fine lattice, and on coarser ones, for deltas of that size."""
+        """Yield compositions for deltas of that size, the finest first, and whether all steps are fine."""
         mu = math.sqrt(self._squares) * _ROUNDING
         total = sum(self.rounds.values()) + (mu > 0)
         nats = _nats(total, delta)

@@ -31,7 +31,7 @@ _MOST_POINTS = 10**7
 
 @attr.s(frozen=True, slots=True)
 class _ShuffledReports(dp_event.DpEvent):
-    """A round of shuffled reports, whose attributes are variables of its system, or None."""
+    """A round of shuffled reports; each attribute is a variable of its accountant, or None if not known."""
 
     def __attrs_post_init__(self) -> None:
         self.round()
@@ -50,7 +50,7 @@ class _ShuffledReports(dp_event.DpEvent):
         return cls(**named.known(randomizer, setting)[1])
 
     def round(self) -> Round:
-        """Return what is composed."""
+        """Return the round that accountants compose."""
         setting = attr.asdict(self)
         if "rate" not in setting and setting["k"] is None:
             setting["k"] = setting["n"]
@@ -65,8 +65,10 @@ class ShuffledDpEvent(_ShuffledReports):
         n: number of clients.
         eps0: local privacy parameter (nats).
         k: reports of the round, drawn without replacement; all n if None.
-        share: the randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share); any one if None.
-        tv: bound on the total variation between reports of two records; any one if None.
+        share: number for which the randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share); None if only
+            eps0 is known of it.
+        tv: upper bound on the total variation distance between the reports of two records; None if none is
+            known.
 
     Raises:
         ValueError: one of them is out of range.
@@ -85,10 +87,10 @@ class ShuffledCheckInDpEvent(_ShuffledReports):
 
     Attributes:
         n: number of clients.
-        rate: the probability, on each client's own.
+        rate: the probability, in (0, 1]; clients check in independently.
         eps0: local privacy parameter (nats).
-        share: as of ``ShuffledDpEvent``.
-        tv: as of ``ShuffledDpEvent``.
+        share: as for ``ShuffledDpEvent``.
+        tv: as for ``ShuffledDpEvent``.
 
     Raises:
         ValueError: one of them is out of range.
@@ -108,10 +110,10 @@ class ShuffledPrivacyAccountant(privacy_accountant.PrivacyAccountant):
     """An accountant for events of shuffled reports and for dp_accounting's own Gaussian ones.
 
     It composes NoOp, NonPrivate, Composed, SelfComposed and Gaussian events with those of this module, in any
-    order and nesting. Neighbours differ in the record of one client (REPLACE_ONE). A Gaussian event of noise
-    multiplier z, whose sum moves by 1 where a client is added, then moves by up to 2, as in dp_accounting's
-    own ``PLDAccountant`` for this relation. All answers are upper bounds, and their error budget is part of
-    them.
+    order and nesting. Neighbours differ in the record of one client (REPLACE_ONE). The sum in a Gaussian
+    event moves by up to 1 where a client is added, and so by up to 2 between such neighbours, as in
+    dp_accounting's own ``PLDAccountant`` for this relation. All answers are upper bounds, and the error
+    budget is part of them.
     """
 
     def __init__(
@@ -167,7 +169,7 @@ class ShuffledPrivacyAccountant(privacy_accountant.PrivacyAccountant):
             target_delta: in [0, 1]; 0 asks for pure DP.
 
         Raises:
-            ValueError: it is out of range.
+            ValueError: ``target_delta`` is out of range.
         """
         return self._composed.epsilon(checks.probability("target_delta", target_delta, zero=True, one=True))
 
@@ -178,7 +180,7 @@ class ShuffledPrivacyAccountant(privacy_accountant.PrivacyAccountant):
             target_epsilon: >= 0.
 
         Raises:
-            ValueError: it is out of range.
+            ValueError: ``target_epsilon`` is out of range.
         """
         return self._composed.delta(checks.real("target_epsilon", target_epsilon, at_least=0.0))
 
@@ -191,15 +193,16 @@ def to_privacy_loss_distribution(
 ) -> privacy_loss_distribution.PrivacyLossDistribution:
     """Return dp_accounting's privacy loss distribution of one round, pessimistic.
 
-    Losses are rounded to the interval's multiples such that the pair that results dominates the round's
-    (doroshenko2022). So delta of the distribution is an upper bound at every epsilon. What dp_accounting errs
-    by when it composes (tails that are cut off, Fourier transforms) is not in that bound;
-    ``ShuffledPrivacyAccountant`` composes with an error budget.
+    Losses are rounded to multiples of the interval so that the resulting pair dominates that of the round
+    (doroshenko2022). So delta of the distribution is an upper bound at every epsilon. The bound does not
+    cover the errors that dp_accounting makes when it composes (by cutting off tails, and in Fourier
+    transforms); ``ShuffledPrivacyAccountant`` composes with an error budget.
 
     Args:
-        event: of shuffled reports; it is symmetric in the two data sets.
-        value_discretization_interval: > 0; below a twentieth of the losses' deviation it costs little.
-        nats: what is rarer than e^-nats may be counted as an infinite loss.
+        event: an event of shuffled reports; its pair is symmetric in the two data sets.
+        value_discretization_interval: > 0; below a twentieth of the standard deviation of the losses, it
+            raises delta little.
+        nats: outcomes rarer than e^-nats may be counted as infinite losses; > 0.
 
     Raises:
         TypeError: the event is not one of this module.

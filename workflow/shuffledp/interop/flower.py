@@ -53,9 +53,11 @@ class ShuffledPrivacyEvent:
     Attributes:
         eps0: local privacy parameter (nats).
         sample_size: clients drawn afresh for each round, without replacement.
-        population_size: those that they are drawn from.
-        share: the randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share); any one if None.
-        tv: bound on the total variation between updates of two clients; any one if None.
+        population_size: clients that they are drawn from.
+        share: number for which the randomiser has a blanket of mass 1/(1 + (e^eps0 - 1) share); None if only
+            eps0 is known of it.
+        tv: upper bound on the total variation distance between the updates of two clients; None if none is
+            known.
 
     Raises:
         ValueError: one of them is out of range.
@@ -86,7 +88,7 @@ class ShuffledPrivacyEvent:
             dimension: number of entries of an update.
             eps0: local privacy parameter, > 0.
             sample_size: clients drawn for each round.
-            population_size: those that they are drawn from.
+            population_size: clients that they are drawn from.
 
         Raises:
             ValueError: one of them is out of range.
@@ -97,7 +99,7 @@ class ShuffledPrivacyEvent:
         return cls(**{**asdict(event), "share": known.get("share"), "tv": known.get("tv")})
 
     def round(self) -> Round:
-        """Return what is composed."""
+        """Return the round that accountants compose."""
         return round_of(
             n=self.population_size, k=self.sample_size, eps0=self.eps0, share=self.share, tv=self.tv
         )
@@ -110,14 +112,14 @@ _EVENTS: dict[str, type[Event]] = {"shuffled": ShuffledPrivacyEvent, "gaussian":
 class ShuffleAccountant:
     """An accountant of Flower's protocol ``flwr.serverapp.PrivacyAccountant``, for shuffled updates.
 
-    It composes ``ShuffledPrivacyEvent`` with Flower's own Gaussian events. Of these it counts no
-    amplification by sampling; where the update of one client is exchanged for another, a sum of clipped ones
-    moves by up to twice the clipping norm, so that a noise multiplier counts half. All answers are upper
+    It composes ``ShuffledPrivacyEvent`` with Flower's own Gaussian events. For Gaussian events it counts no
+    amplification by sampling. Where the update of one client is exchanged for another, a sum of clipped
+    updates moves by up to twice the clipping norm, so a noise multiplier counts half. All answers are upper
     bounds, with the error budget of the composition in them.
 
     Args:
-        config: for neighbours by replacement and sampling without it, which is the one model of shuffled
-            updates that Flower has.
+        config: a configuration with REPLACE_ONE and WITHOUT_REPLACEMENT, which in Flower's terms is the model
+            of shuffled updates.
 
     Raises:
         ValueError: the configuration is for another relation of neighbours or way of sampling.
@@ -160,7 +162,7 @@ class ShuffleAccountant:
         """Return an upper bound on epsilon at ``delta`` in (0, 1).
 
         Raises:
-            ValueError: it is out of range.
+            ValueError: ``delta`` is out of range.
         """
         return self._composed().epsilon(checks.probability("delta", delta))
 
@@ -168,12 +170,12 @@ class ShuffleAccountant:
         """Return an upper bound on delta at ``epsilon`` >= 0.
 
         Raises:
-            ValueError: it is out of range.
+            ValueError: ``epsilon`` is out of range.
         """
         return self._composed().delta(epsilon)
 
     def get_privacy_spent(self, delta: float | None = None) -> PrivacySpent:
-        """Return what is spent at ``delta``, the configuration's if None.
+        """Return the privacy spent at ``delta``, or at the target of the configuration if it is None.
 
         Raises:
             ValueError: delta is out of range.
@@ -204,7 +206,7 @@ class ShuffleAccountant:
         return composed.epsilon(self._config.target_delta) > checks.positive("max_epsilon", limit)
 
     def state_dict(self) -> dict[str, object]:
-        """Return the state as what JSON can hold."""
+        """Return the state, in values that JSON can hold."""
         config = asdict(self._config)
         config["neighboring_relation"] = self._config.neighboring_relation.value
         config["sampling_method"] = self._config.sampling_method.value
@@ -220,13 +222,13 @@ class ShuffleAccountant:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the place of the accountant that gave a state.
+        """Take over the compositions of the accountant whose state this is.
 
         Args:
-            state: of ``state_dict``, by an accountant with the same configuration.
+            state: what ``state_dict`` of an accountant with the same configuration returned.
 
         Raises:
-            ValueError: the state is not such a one; the accountant stays as it was.
+            ValueError: the state is not such a state; the accountant stays as it was.
         """
         for key in ("schema_version", "backend", "config"):
             wanted = self.state_dict()[key]
@@ -268,7 +270,7 @@ class LocalRandomizerMod:
 
     In replies to messages of type "train", the update (the reply's arrays less those that the server sent)
     becomes one vector, is clipped to the randomiser's ball and randomised; the reply's arrays are then those
-    of the server plus the randomised update. The reply's other records are left out, since they would tell
+    of the server plus the randomised update. The reply's other records are left out, since they could reveal
     what the randomiser hides; in their place is one metric, the weight of the client, which is 1 for all.
     Other messages pass as they are.
 
@@ -277,8 +279,8 @@ class LocalRandomizerMod:
         eps0: local privacy parameter, > 0 (nats).
         radius: clip norm C > 0, in the randomiser's norm.
         weighted_by_key: the metric by which the server's strategy weights clients.
-        generator: source of the randomiser's draws; one that is seeded by the system if None. A seed of their
-            own is for simulations alone.
+        generator: source of the randomiser's draws; None for one that the system seeds. A generator with
+            a known seed is for simulations alone.
 
     Raises:
         ValueError: an argument is out of range.
@@ -306,8 +308,8 @@ class LocalRandomizerMod:
         """Hand a message on, and randomise the reply.
 
         Raises:
-            ValueError: message or reply have other than one array record, or arrays of different names or
-                shapes, or of whole numbers.
+            ValueError: message or reply does not have exactly one array record, or their arrays differ in
+                names or shapes or are of whole numbers.
             randomizers.base.NotFiniteError: the update is not finite.
         """
         if message.metadata.message_type.partition(".")[0] != MessageType.TRAIN:

@@ -2,7 +2,8 @@
 
 Opacus clips the gradient of each sample and adds Gaussian noise to the sum. Here each clipped gradient goes
 through a local randomiser instead, as if its sample were a client who sends it through a shuffler. With
-Opacus's Poisson sampling each of n samples is in a batch with one probability, which is shuffled check-in.
+Opacus's Poisson sampling each of n samples is in a batch independently, with the same probability, which is
+shuffled check-in.
 
 >>> engine = opacus.PrivacyEngine(accountant="shuffle")
 >>> model, optimizer, loader = engine.make_private(
@@ -35,7 +36,7 @@ MECHANISM = "shuffle"
 
 
 class LocallyRandomizedOptimizer(DPOptimizer):
-    """An optimiser whose steps see the randomised gradients of the samples alone.
+    """An optimiser whose steps depend on the samples only through their randomised gradients.
 
     Args:
         optimizer: what ``PrivacyEngine.make_private`` returns, with noise_multiplier 0 and flat clipping; its
@@ -44,7 +45,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             must draw them by Poisson sampling, which is what is accounted for.
         randomizer: one of ``randomizers.registry.PURE``.
         eps0: local privacy parameter, > 0 (nats).
-        generator: source of the randomiser's draws; one that is seeded by the system if None.
+        generator: source of the randomiser's draws; None for one that the system seeds.
 
     Raises:
         ValueError: an argument is out of range, the optimiser adds noise of its own, or the loader draws its
@@ -97,7 +98,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
         }
 
     def clip_and_accumulate(self) -> None:
-        """Add the randomised gradients of the batch's samples up, in ``p.summed_grad``.
+        """Sum the randomised gradients of the batch's samples, in ``p.summed_grad``.
 
         Raises:
             randomizers.base.NotFiniteError: a sample's gradient is not finite.
@@ -125,7 +126,7 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             parameter.summed_grad = own if before is None else before + own
 
     def add_noise(self) -> None:
-        """Set the gradients to the sums as they are: the randomiser has added the noise."""
+        """Set the gradients to the sums as they are: the randomiser has already added the noise."""
         for parameter in self.params:
             parameter.grad = parameter.summed_grad.clone()
 
@@ -134,7 +135,7 @@ class ShuffleAccountant(IAccountant):
     """Opacus's accountant for ``LocallyRandomizedOptimizer`` with Poisson sampling: shuffled check-in.
 
     Its mechanism is registered as "shuffle". Neighbours differ in one sample, exchanged for another. All
-    answers are upper bounds. ``history`` holds a setting and the number of its steps a row.
+    answers are upper bounds. Each row of ``history`` holds a setting and the number of steps with it.
     """
 
     def __init__(self) -> None:
@@ -157,11 +158,11 @@ class ShuffleAccountant(IAccountant):
         Args:
             clients: number of samples n.
             sample_rate: probability with which a sample is in the batch, in (0, 1].
-            eps0: local privacy parameter.
-            known: share and tv, as far as they are known.
+            eps0: local privacy parameter (nats).
+            known: share and tv of the randomiser, as far as they are known.
 
         Raises:
-            ValueError: one of them is out of range.
+            ValueError: an argument is out of range.
         """
         rate = checks.probability("sample_rate", sample_rate, one=True)
         sampled = {"rate": rate} if rate < 1 else {"k": clients}
@@ -190,8 +191,8 @@ class ShuffleAccountant(IAccountant):
 
         Args:
             delta: target, in [0, 1).
-            args: none are used.
-            kwargs: none are used.
+            args: not used; Opacus's signature has them.
+            kwargs: not used, likewise.
 
         Raises:
             ValueError: delta is out of range.
@@ -206,7 +207,7 @@ class ShuffleAccountant(IAccountant):
 
     @classmethod
     def mechanism(cls) -> str:
-        """Return the name by which ``PrivacyEngine`` finds it."""
+        """Return the name by which ``PrivacyEngine`` finds this accountant."""
         return MECHANISM
 
 

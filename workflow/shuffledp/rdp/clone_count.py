@@ -1,6 +1,7 @@
-"""How many reports hide a client among k: what the bounds of girgis2021 and girgis2021ccs count on.
+"""How many of k reports hide a client, in the bounds of girgis2021 and girgis2021ccs.
 
-A report equals one drawn like the differing client's with probability e^-eps0 at least.
+A clone is a report that is drawn like the one of the client whose record differs. Each report of another
+client is a clone with probability e^-eps0 at least.
 """
 
 from __future__ import annotations

@@ -29,11 +29,14 @@ _ROUNDING = 8 * numerics.EPSILON
 
 
 def conversion_term(order: FloatArray, *, delta: float) -> FloatArray:
-    """Return what Lemma 1 of girgis2021 adds to a Renyi DP parameter to give epsilon, not rounded.
+    """Return what Lemma 1 of girgis2021 adds to a Renyi DP parameter to give epsilon.
 
     Args:
         order: numbers > 1, any shape.
         delta: target, in (0, 1).
+
+    Returns:
+        log(1/(order delta))/(order - 1) + log(1 - 1/order), not rounded, of the shape of ``order``.
     """
     return (-math.log(delta) - np.log(order)) / (order - 1) + np.log1p(-1 / order)
 
@@ -118,7 +121,7 @@ class _LogDelta:
 
 
 class _Curve:
-    """The orders asked so far, with the curve's values there; every order is asked once."""
+    """The orders at which the curve has been evaluated, and its values there; each is evaluated once."""
 
     def __init__(self, rdp: RenyiCurve) -> None:
         self._rdp = rdp
@@ -126,7 +129,7 @@ class _Curve:
         self.values = evaluate(rdp, self.orders)
 
     def add(self, orders: FloatArray) -> None:
-        """Ask for the orders that are not known yet."""
+        """Evaluate the curve at the orders that are not known yet."""
         new = np.setdiff1d(orders, self.orders)
         if new.size:
             merged = np.concatenate([self.orders, new])
@@ -182,8 +185,8 @@ class _Curve:
     def minimise(self, lemmas: list[_Lemma1]) -> list[tuple[float, float]]:
         """Return for each lemma its minimum over the curve's chords, and the order of the minimum.
 
-        The curve is asked for the orders that any of them needs at once: most curves have costs that
-        orders asked together share.
+        At each step the curve is evaluated at all orders that any of the lemmas needs, in one call: most
+        curves do work that such orders share.
         """
         growing = lemmas
         while self.orders[-1] < MAX_ORDER:
@@ -201,7 +204,7 @@ class _Curve:
 
 
 def _search(rdp: RenyiCurve, lemmas: list[_Lemma1 | None]) -> tuple[FloatArray, FloatArray]:
-    """Minimise each; None stands for nothing to pay for (no rounds), at every order."""
+    """Minimise each lemma over the curve; None stands for no rounds, which cost nothing at any order."""
     found = iter(_Curve(rdp).minimise([lemma for lemma in lemmas if lemma]))
     pairs = [next(found) if lemma else (-math.inf, math.inf) for lemma in lemmas]
     values, orders = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
@@ -228,10 +231,9 @@ def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1, bound: s
     Returns:
         A ``Conversion``: value (never below 0), order, on_edge. The value is an upper bound if the curve
         is one. It is never larger than Lemma 1 at any whole order in 2..2^20 if (order - 1) rdp(order) is
-        convex, as it is for every bound here; for another curve a better order may be missed between orders
-        that look convex. If the curve is a lower bound
-        at whole orders, the value bounds from below what Lemma 1 can give any upper bound known at whole
-        orders.
+        convex, as it is for every bound of this package. For other curves, a better order may be missed
+        between orders at which the curve looks convex. If the curve is a lower bound at whole orders, the
+        value bounds from below what Lemma 1 can make of any upper bound that is known at whole orders.
 
     Raises:
         ValueError: an argument is out of range, or ``rdp`` returns nan or a negative number.
@@ -241,7 +243,7 @@ def to_epsilon(rdp: RenyiCurve, *, delta: float, rounds: ArrayLike = 1, bound: s
     side = 1 if checks.choice("bound", bound, ("upper", "lower")) == "upper" else -1
     lemmas: list[_Lemma1 | None] = [_Epsilon(t, delta) if t > 0 else None for t in counts.ravel().tolist()]
     values, orders = _search(rdp, lemmas)
-    # the curve's part and that of delta, which may cancel
+    # the curve's part of the value and delta's may cancel, so the rounding error is relative to their sizes
     size = np.maximum(values, 0.0) + (2 - math.log(delta)) / (orders - 1)
     values = np.where(counts.ravel() > 0, values + side * _ROUNDING * size, values)
     return _result(np.maximum(values, 0.0), orders, counts.shape)
@@ -256,8 +258,8 @@ def to_delta(rdp: RenyiCurve, *, eps: ArrayLike, rounds: ArrayLike = 1) -> Conve
         rounds: whole numbers >= 0, any shape that broadcasts with ``eps``.
 
     Returns:
-        A ``Conversion``: value (in [0, 1]), order, on_edge, of the broadcast shape; upper or lower as for
-        ``to_epsilon``.
+        A ``Conversion``: value (in [0, 1]), order, on_edge, of the broadcast shape. What it bounds
+        depends on the curve as for ``to_epsilon``, up to rounding errors: it is not rounded to either side.
 
     Raises:
         ValueError: an argument is out of range, or ``rdp`` returns nan or a negative number.

@@ -35,9 +35,9 @@ def evaluate(rdp: RenyiCurve, orders: FloatArray) -> FloatArray:
 
 
 def remembered(rdp: RenyiCurve) -> RenyiCurve:
-    """Return a curve that asks ``rdp`` for each order once.
+    """Return a curve with the values of ``rdp`` that evaluates it at each order only once.
 
-    ``wang2019_subsampled`` needs orders up to some order, again for each of its own orders.
+    ``wang2019_subsampled`` needs it: it evaluates a curve at many smaller orders, the same ones in each call.
     """
     known, values = np.empty(0), np.empty(0)
 

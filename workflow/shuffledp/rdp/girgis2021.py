@@ -1,8 +1,8 @@
 """Renyi DP of the subsampled shuffle: Theorems 1, 2, 4, 5 and 6 and Lemma 2 of girgis2021.
 
-Setting: k of n clients are drawn without replacement, each applies an eps0-LDP randomiser, the
-reports are shuffled. The theorems are stated for discrete ones; docs/theory/continuous_randomisers.md has the
-step to all others. Neighbouring data sets differ in the record of one client. gamma = k / n.
+In all of them k of n clients are drawn without replacement, each applies an eps0-LDP randomiser, and the
+reports are shuffled. Neighbouring data sets differ in the record of one client, and gamma = k / n. The
+theorems are stated for discrete randomisers; docs/theory/continuous_randomisers.md has the step to all.
 
 The authors' public code differs from the theorems: it drops the floor in kbar and subtracts the linear
 term of Upsilon once instead of order times. Implemented here is what the theorems say.
@@ -24,8 +24,8 @@ from shuffledp.checks import FloatArray
 from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 
-_PIECE = 2**18  # powers that are added at a time
-_REMEMBERED = 2**16  # exponents of which sums of powers are kept
+_PIECE = 2**18  # numbers that a weighted sum of bounds holds in memory at a time
+_REMEMBERED = 2**16  # exponents below this are summed once and remembered
 
 
 def _log_special_case(order: FloatArray, log_m: float | FloatArray, eps0: float) -> FloatArray:
@@ -44,13 +44,13 @@ def _log_ternary_centre(order: FloatArray, k: int, eps0: float) -> FloatArray:
 def girgis2021_special_case(order: ArrayLike, *, m: int, eps0: float) -> float | FloatArray:
     """Return the ternary chi-alpha divergence of a shuffle of nearly equal records: girgis2021, Theorem 6.
 
-    The middle data set holds one record m times, and either neighbour differs from it in one entry.
-    4 (e^eps0 - 1)^2/(m e^eps0) at order 2, and otherwise
+    The middle data set holds one record m times, and either neighbour differs from it in one entry. The bound
+    is 4 (e^eps0 - 1)^2/(m e^eps0) at order 2, and at any other
     order Gamma(order/2) (2 (e^(2 eps0) - 1)^2/(m e^(2 eps0)))^(order/2).
 
     Args:
         order: the exponent alpha, real numbers >= 2, any shape.
-        m: number of shuffled reports.
+        m: number of shuffled reports, >= 1.
         eps0: local privacy parameter, >= 0.
 
     Returns:
@@ -108,8 +108,8 @@ def girgis2021_subsampled(
 ) -> float | FloatArray:
     """Return Renyi DP of a sample of clients, by the ternary divergence of its shuffle: girgis2021, Lemma 2.
 
-    It is log(1 + sum over alpha = 2, ..., order of C(order, alpha) gamma^alpha zeta(alpha)^alpha)/(order -
-    1).
+    It is log(1 + S)/(order - 1) for the sum S of C(order, alpha) gamma^alpha zeta(alpha)^alpha over
+    alpha = 2, ..., order.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
@@ -194,9 +194,10 @@ def girgis2021_upper(order: ArrayLike, *, n: int, k: int, eps0: float) -> float 
 
 
 def log_moment_excess(order: FloatArray, *, k: int, log_gamma: float, eps0: float) -> FloatArray:
-    """Return log of Theorem 1's bound on E (P/Q)^order, less 1; gamma apart from the clones among k reports.
+    """Return log(M - 1) for Theorem 1's bound M on E (P/Q)^order.
 
-    It rises with gamma and falls with k.
+    The sampling probability gamma and the number k of reports need not belong to one subsampled shuffle, as
+    for a check-in they do not. The value rises with gamma and falls with k.
 
     Args:
         order: whole numbers >= 2, one-dimensional.
@@ -220,10 +221,10 @@ def log_moment_excess(order: FloatArray, *, k: int, log_gamma: float, eps0: floa
 def log_mixed_moment_excess(
     order: FloatArray, *, log_weights: FloatArray, k: FloatArray, log_gammas: FloatArray, eps0: float
 ) -> FloatArray:
-    """Return log of a weighted sum of Theorem 1's bounds on E (P/Q)^order, less 1.
+    """Return the log of a weighted sum of M - 1, for Theorem 1's bounds M on E (P/Q)^order.
 
-    The centres of the bounds differ by the power of a number only, so they are summed first, and then over
-    the terms of the theorem.
+    The j-th term in the concentrated part of a bound is the j-th power of a number of its own times what all
+    bounds share. So these powers are summed over the bounds first, and then the terms over j.
 
     Args:
         order: whole numbers >= 2, one-dimensional.
@@ -241,7 +242,7 @@ def log_mixed_moment_excess(
         piece = max(_PIECE // slopes.size, 1)
         for start in range(0, j.size, piece):
             some = slice(start, start + piece)
-            # as lines over j: what lies far below another one at both ends does so in between
+            # the logarithms are lines over j: one that lies far below another at both ends does so in between
             ends = log_weights[:, None] + slopes[:, None] * np.array([j[some].min(), j[some].max()])
             gaps = np.array([(ends[best] - ends).min(axis=1) for best in ends.argmax(axis=0)])
             kept = gaps.max(axis=0) < 2 * numerics.NEGLIGIBLE
@@ -273,19 +274,19 @@ def log_mixed_moment_excess(
     return special.logsumexp([pairs, centre, np.array(few)], axis=0)
 
 
-# a search for the best order asks for one curve some dozens of times
+# a search for the best order evaluates one curve in some dozens of calls
 @functools.lru_cache(maxsize=2)
 def _two_symbols(n: int, k: int, eps0: float) -> TwoSymbols:
-    """Return the mechanism of Theorem 2 as it is before any order was asked for; to be copied."""
+    """Return the mechanism of Theorem 2 in its initial state, which evaluating an order changes: copy it."""
     return TwoSymbols(n, k, eps0)
 
 
 def girgis2021_lower(order: ArrayLike, *, n: int, k: int, eps0: float) -> float | FloatArray:
     """Return the Renyi divergence of one concrete subsampled shuffle: girgis2021, Theorem 2.
 
-    The randomiser is two-symbol randomised response, all other clients hold 0. The expectation over the
-    number of ones is evaluated itself, as a sum of terms (1+u)^order - 1 - order u >= 0 (u has mean 0);
-    the printed sum over central moments is the same number. Cost grows like sqrt(k).
+    The randomiser is two-symbol randomised response, and all other clients hold 0. The expectation over the
+    number of ones is evaluated directly, as a sum of terms (1+u)^order - 1 - order u >= 0 (u has mean 0);
+    the paper's sum over central moments is the same number. The cost grows like sqrt(k).
 
     Args:
         order: Renyi orders, real numbers > 1, any shape.

@@ -19,14 +19,18 @@ from shuffledp.rdp.clone_count import half_the_clones, log_fewer_clones
 def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | FloatArray:
     """Return Renyi DP of the shuffle of n reports of an eps0-LDP randomiser, without subsampling.
 
+    With E = e^eps0 and m = floor((n - 1)/(2 E)) + 1, the paper's upper bound is log(1 + S)/(order - 1), where
+    S is C(order, 2) (E - 1)^2/(m E), plus the sum over i = 3, ..., order of
+    C(order, i) i Gamma(i/2) ((E^2 - 1)^2/(2 m E^2))^(i/2), plus e^(order eps0 - (n - 1)/(8 E)).
+
     Args:
         order: Renyi orders, whole numbers >= 2, any shape.
-        n: number of shuffled reports.
+        n: number of shuffled reports, >= 1.
         eps0: local privacy parameter, >= 0.
 
     Returns:
-        An upper bound, rounded up: the theorem's value or eps0, whichever is smaller (a shuffle is
-        post-processing, so eps0-DP, and Renyi DP never exceeds that).
+        An upper bound, rounded up, of the shape of ``order``: this value or eps0, whichever is smaller (the
+        shuffle only post-processes the reports, so it is eps0-DP, and Renyi DP never exceeds that).
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.
@@ -43,8 +47,8 @@ def girgis2021ccs_shuffle(order: ArrayLike, *, n: int, eps0: float) -> float | F
     def log_coefficient(i: FloatArray) -> FloatArray:
         return np.log(i) + special.gammaln(i / 2) + i / 2 * log_base
 
-    # The sum grows faster than any power; once its last term (from order 3 on there is one) alone is above
-    # what eps0 gives, it is capped.
+    # Where the last term of the sum (from order 3 on there is one) alone exceeds the cap of eps0, the sum is
+    # not computed.
     value = np.full(flat.shape, eps0)
     uncapped = np.nonzero((flat < 3) | (log_coefficient(flat) < (flat - 1) * eps0))[0]
     left = flat[uncapped]

@@ -1,10 +1,10 @@
-"""Renyi DP of the shuffled Gaussian: liew2022gaussian (Liew and Takahashi, 2022, "Shuffle Gaussian mechanism
-for differential privacy").
+"""Renyi DP of the shuffled Gaussian: liew2022gaussian.
 
-The theorem is E (S/n)^order for the sum S of n log-normal terms exp(Z/sigma - 1/(2 sigma^2)), written as a
-sum over the ways to write the order as a sum of n numbers. Here it comes from the cumulants of one term
-instead, by recursions over the order in which every number is positive: nothing cancels, and n only divides
-cumulants.
+The paper is Liew and Takahashi, 2022, "Shuffle Gaussian mechanism for differential privacy". Its theorem
+gives E (S/n)^order, for the sum S of n log-normal terms exp(Z/sigma - 1/(2 sigma^2)), as a sum over the ways
+to write the order as a sum of n numbers. Here the same number comes from the cumulants of one term, by
+recursions over the order in which every number is positive: nothing cancels, and the cost does not depend
+on n.
 
 With v = e^(1/sigma^2) - 1, the m-th cumulant of a term sums v^edges over the connected graphs on m labelled
 vertices. It is v^(m-1) I_m(1 + v) for the inversion enumerators I_m of labelled trees, which satisfy
@@ -35,12 +35,12 @@ def liew2022gaussian_shuffle(order: ArrayLike, *, n: int, sigma: float) -> float
 
     The divergence is that of the second data set's law from the first's (all zeros), for which the theorem is
     exact: the direction "forward" of ``shuffledp.profiles.shuffled_gaussian``. The theorem says nothing about
-    the other direction, nor about other data sets. Costs grow with the square of the largest order, not with
-    n.
+    the other direction, nor about other data sets. The cost grows with the square of the largest order, and
+    does not depend on n.
 
     Args:
         order: Renyi orders, whole numbers >= 2, any shape.
-        n: number of clients.
+        n: number of clients, >= 1.
         sigma: standard deviation of the noise, >= 0.001, for records in [0, 1].
 
     Returns:

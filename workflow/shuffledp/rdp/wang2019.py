@@ -1,6 +1,6 @@
 """Renyi DP under subsampling without replacement: wang2019, Theorem 9.
 
-("Subsampled Renyi differential privacy and analytical moments accountant".)
+The paper is "Subsampled Renyi differential privacy and analytical moments accountant".
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ def wang2019_subsampled(
 ) -> float | FloatArray:
     """Amplify a Renyi DP curve by subsampling without replacement: wang2019, Theorem 9.
 
-    With a finite ``eps_inf`` the terms with rdp(j) = eps_inf are log-concave in j. They are summed in place
-    of the theorem's where ``rdp`` has reached ``eps_inf`` (there they agree) or where they are negligible.
-    Beyond order 4096 blocks of orders, 1/2048 wide, count with the curve at their last one: Renyi divergences
-    do not decrease with the order.
+    Two simplifications save time, and both err upward. With a finite ``eps_inf``, the theorem's terms with
+    eps_inf in place of rdp(j) are log-concave in j; they are summed where ``rdp`` has reached ``eps_inf``
+    (there they are the theorem's own) or where they are negligible. Beyond order 4096, all orders of a block
+    (of a relative width of 1/2048) count with the curve at its last order: Renyi divergences do not decrease
+    with the order.
 
     Args:
         order: Renyi orders, whole numbers >= 2, any shape.
@@ -64,7 +65,8 @@ def wang2019_subsampled(
         An upper bound, rounded up, of the shape of ``order``.
 
     Raises:
-        ValueError: an argument is out of range, or an order is not a whole number >= 2.
+        ValueError: an argument is out of range, an order is not a whole number >= 2, or ``rdp`` returns nan
+            or a negative number.
     """
     orders = checks.integer_orders(order)
     gamma = checks.probability("gamma", gamma, one=True)
@@ -104,7 +106,7 @@ def wang2019_subsampled(
         logs = log_term(middle)
         magnitude = lam + lam * abs(log_gamma) + float(np.max(np.abs(largest) * end))
         if count[-1] > 1:
-            # terms of a block lie below the geometric series through the middle one and the next
+            # being log-concave, the terms of a block lie below the geometric series through two neighbours
             ratio = log_term(np.minimum(middle + 1, end)) - logs
             logs += _log_geometric(ratio, first - middle, count)
         log_sums = [numerics.log_sum_exp(logs)]

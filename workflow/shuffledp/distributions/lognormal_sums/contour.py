@@ -1,4 +1,4 @@
-"""The tilted law of a sum on a window, by a discrete Fourier transform, and the prices that follow."""
+"""The tilted law of a sum on a window, computed by a discrete Fourier transform, and prices from it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Price(NamedTuple):
     Attributes:
         value: as computed.
         error: bound on its error in either direction, absolute.
-        missing: bound on what was left out and makes the price of a call larger; for a put, bound on what
-            terms above the cut add, which the rounding counts in full (upward) or not at all (downward).
+        missing: for a call, a bound on what was left out, which can only raise the price. For a put, a bound
+            on what terms above the cut add, which ``value`` has in full (upper) or not at all (lower).
     """
 
     value: float
@@ -51,7 +51,8 @@ class _Spectrum(NamedTuple):
 def _spectrum(exponents: FloatArray, index: IntArray, points: int) -> _Spectrum:
     """Transform the law of masses proportional to exp(exponents), from its largest mass.
 
-    1 - phi comes from the other masses alone: where most of the mass sits at one point, so do its digits.
+    The transform is 1 plus that of the other masses less their sum. So where most of the mass sits at one
+    point, its rounding error does not count.
     """
     tilted = np.exp(exponents - log_sum_exp(exponents))
     mode = int(np.argmax(tilted))
@@ -64,18 +65,18 @@ def _spectrum(exponents: FloatArray, index: IntArray, points: int) -> _Spectrum:
 
 
 class Contour:
-    """The tilted law of sign * S on a window, ready to give prices at strikes inside.
+    """The tilted law of sign * S on a window, which gives prices at the strikes inside.
 
-    The terms are those of ``terms``, at most one of them above the cut.
+    The law of a term is that of ``terms``, and at most one term lies above the cut.
     """
 
     def __init__(self, law: LogNormal, n: int, bound: Bound, plan: Plan) -> None:
         self._n, self._step = n, plan.step
         self._sign, self._target, self._tilt = plan.place.sign, plan.place.strike, plan.place.tilt
         self.planned_steepness = plan.steepness
-        self.attained = 0.0  # relative error at the target
+        self.attained = 0.0  # relative error at the target; set once a price there is known
         self.terms = terms = round_down(law, plan) if bound == "lower" else round_up(law, plan)
-        # signed, so that a put is a call
+        # a put on S is a call on -S, so the points carry the sign
         sign = self._sign
         self._body = sign * terms.body.index, np.log(terms.body.mass)
         self._last = (
@@ -104,7 +105,7 @@ class Contour:
         start = self._n * self._anchor
         first = max(math.floor((low - start) / self._step) - 1, least)
         points = min(math.ceil((high - start) / self._step) + 1, most) - first + 1
-        # what lies outside is missing there, and folds back into the window
+        # the mass beyond either end counts twice: it is missing there, and folded back into the window
         self._outside = 4 * math.exp(-tuning.OUTSIDE)
         if points > 2 * tuning.MOST_POINTS:
             points, self._outside = 2 * tuning.MOST_POINTS, math.inf
@@ -132,7 +133,7 @@ class Contour:
         shift = (n - 1) * body.centre + last.centre - first
         mass = np.roll(fft.irfft(power, points), shift % points)
         ahead = self._step * (np.arange(points) + first) + (n * self._anchor - self._sign * self._target)
-        # nothing is asked of what lies farther below the target
+        # strikes farther below the target than REACH are refused, so the weights need not grow further
         mass *= np.exp(-np.clip(self._tilt * ahead, -tuning.REACH, 2 * tuning.REACH))
         self._start = float(ahead[0])
         self._above = np.cumsum(mass[::-1])[::-1]
@@ -153,17 +154,18 @@ class Contour:
         return min(max(math.floor((ahead - self._start) / self._step) + 1, 0), self._above.size - 1)
 
     def price(self, strike: float) -> Price:
-        """Return the price, without what terms above the cuts add."""
+        """Return the price without what terms above the cuts add; its error is inf at too far a strike."""
         theta, points = self._tilt, self._above.size
         move = self._sign * (strike - self._target)
         place = self._place(move)
         if place == 0 or abs(move) * theta > tuning.REACH or self._log_front > 2 * tuning.REACH:
             return Price(0.0, math.inf)
         front, above, mean = math.exp(self._log_front), 0.0, 0.0
-        if place < points - 1:  # beyond, there is what lies outside of the window, at most
+        if place < points - 1:  # else all that counts lies outside of the window, and is in the error
             above, mean = float(self._above[place]), float(self._mean_above[place])
         scaled = mean - move * above
-        # the errors of the masses meet the weights u e^{-theta u}, u > 0: by Cauchy and Schwarz, and at most
+        # the masses have the weights u e^{-theta u}, u > 0: noise counts by Cauchy and Schwarz, and the mass
+        # outside by the largest weight
         norm = math.sqrt(1 / (4 * theta * self._step) + math.exp(-2)) / theta
         error = math.exp(-theta * move) * (self._noise * norm + self._outside / (math.e * theta))
         error += 4 * EPSILON * points * (abs(mean) + abs(move) * above)
@@ -172,8 +174,10 @@ class Contour:
         return Price(front * scaled, front * (error + relative * abs(scaled)))
 
     def steepness(self, strike: float, price: float) -> float:
-        """Return the root of the price's second derivative over the price: what the rounding of terms costs
-        is proportional to its square."""
+        """Return the root of the price's second derivative over the price.
+
+        The error that the rounding of terms makes is proportional to its square.
+        """
         move, reach = self._sign * (strike - self._target), 0.25 / self.planned_steepness
         low, high = (float(self._above[self._place(move + side)]) for side in (-reach, reach))
         # a difference of tails, which noise may make negative
@@ -192,8 +196,14 @@ class Contour:
         return bound if sign > 0 else bound + mean - strike
 
     def bound_on_puts(self, strike: float, above: float) -> float:
-        """Bound E[(strike - S)_+; one term or more above the cut], for terms above it with probability
-        ``above``; they are rounded to the cut, or left out, if the strike lies above it."""
+        """Bound E[(strike - S)_+; one term or more above the cut] from above.
+
+        In the rounded law such terms lie at the cut, or are left out.
+
+        Args:
+            strike: the strike; at or below the cut, terms above the cut make the put worthless.
+            above: probability with which a term lies above the cut.
+        """
         if strike <= self.terms.cut or above == 0:
             return 0.0
         theta, cut = self._tilt, self.terms.cut
@@ -204,10 +214,11 @@ class Contour:
 
     @functools.cached_property
     def _moments_of_others(self) -> dict[int, tuple[FloatArray, FloatArray]]:
-        """Tilts for either sign, and the logs of the generating function of n - 1 terms at them."""
+        """Tilts for either sign, and the logs of the generating function of n - 1 terms at these tilts."""
         points, log_mass = self.terms.anchor + self._step * self.terms.body.index, self._body[1]
         square = (self._n - 1) * float(self.terms.body.mass @ points**2)
-        # a normal law asks for tilts of the first kind, a few large terms for those of the second
+        # where the sum is nearly normal, tilts of the first kind are best; where a few large terms decide,
+        # those of the second
         tilts = np.outer([0.5, 1.0, 2.0, 4.0, 8.0, 16.0], [1 / math.sqrt(square), 1 / self.terms.cut]).ravel()
         total = log_sum_exp(log_mass)
         moments = {

@@ -28,9 +28,9 @@ class Place(NamedTuple):
         sign: 1 for calls, -1 for puts.
         strike: the target.
         tilt: theta > 0, of sign * S.
-        cut: B; all terms above are taken apart.
-        second_cut: terms between the two are rounded like the others. Equal to ``cut`` where every term above
-            it makes S larger than the strike.
+        cut: B; terms above it are treated separately.
+        second_cut: a term between the cuts is rounded to the lattice like the others, but at most one such
+            term is counted. Equal to ``cut`` where every term above it makes S larger than the strike.
         estimate: of the price.
     """
 
@@ -48,7 +48,7 @@ class Plan(NamedTuple):
     Attributes:
         place: where it lies.
         step: of the lattice.
-        start: below it, terms are negligible.
+        start: value below which terms are negligible.
         shifts: tilts, relative to that of ``place``, by which a window is found.
         steepness: how fast the price changes with the strike, relative to itself.
     """
@@ -63,8 +63,10 @@ class Plan(NamedTuple):
 def window(
     log_moment: Callable[[float], float], tilt: float, shifts: FloatArray
 ) -> tuple[float, float, float]:
-    """Return a window outside which the law tilted by ``tilt`` has mass e^-OUTSIDE at most on either side
-    (Chernoff), and the shift that gave its lower end."""
+    """Return the two ends of a window, and the shift that gave the lower one.
+
+    By Chernoff's bound the law tilted by ``tilt`` has a mass of at most e^-OUTSIDE beyond either end.
+    """
     at = log_moment(tilt)
     below = (np.array([log_moment(tilt - s) for s in shifts]) - at + tuning.OUTSIDE) / shifts
     above = (np.array([log_moment(tilt + s) for s in shifts]) - at + tuning.OUTSIDE) / shifts
@@ -100,7 +102,8 @@ class Planner:
     ) -> tuple[float, float]:
         """Return the tilt to use and an estimate of the price, of which the part ``known`` is known already.
 
-        The tilt is that of the steepest descent, or a smaller one where that serves to tell the price.
+        The tilt is the saddlepoint. Where the known part dominates, the rest needs few digits, and the tilt
+        is the smallest one that gives them.
         """
 
         def size(log_tilt: float) -> float:
@@ -136,7 +139,7 @@ class Planner:
         two_or_more = mean_above * n * above + (n * above) ** 2 / 2
         spread = np.sqrt(n * np.cumsum(np.exp(self._log_weight) * y * y))
         beyond = n * (np.maximum(mean_above - y * above, 0.0) + above * np.minimum(spread, n))
-        # at least, by the convex order: one term moves, and the others stay at their mean
+        # a lower bound by the convex order: one term moves, and the others stay at their mean
         known, alone = n * law.call(strike)[0], law.call(max(strike - n + 1, 1.0))[0]
         estimate = given or max(known, alone, 1e-300)
         for remaining in range(0 if given else 2, -1, -1):
@@ -145,10 +148,11 @@ class Planner:
             cut = float(y[first]) if enough.any() else strike
             cut = min(max(cut, tuning.LEAST_CUT * (strike - n)), strike)
             if remaining:
-                # many small terms, or one large one
+                # the price is made by many small terms, or by a single large one
                 estimate = self._saddle(1, strike, cut, cut, known)[1]
                 estimate += n * alone if strike - n > cut else 0.0
-        # a term beyond makes S larger than K, if the others do not fall short by more than they ever do
+        # a term above the second cut makes S larger than K unless the others fall short of their mean by more
+        # than they do with probability e^-SHORTFALL
         shortfall = spread[int(np.searchsorted(y, cut)) - 1] * math.sqrt(2 * tuning.SHORTFALL)
         negligible = beyond <= tuning.DROPPED / 10 * estimate
         last = float(y[int(np.argmax(negligible))]) if negligible.any() else strike
@@ -157,7 +161,7 @@ class Planner:
         return Place(1, strike, tilt, cut, second, estimate)
 
     def _put(self, strike: float) -> Place:
-        # terms above the strike make the put worthless; some are kept for the sake of other strikes
+        # terms above the strike make the put worthless; some above it are kept, as other strikes need them
         cut = tuning.MOST_CUT * strike
         if cut <= self._y[0]:
             return Place(-1, strike, 1 / strike, cut, cut, 0.0)
@@ -178,11 +182,11 @@ class Planner:
         in_body = y <= cut
         exponents[~in_body] += math.log(n)
         body, total = log_sum_exp(exponents[in_body]), log_sum_exp(exponents)
-        # the last of the n terms is the one that may lie above the cut
+        # of the n terms the last is the one that may lie above the cut; the others are of the body
         tilted = np.exp(np.maximum(exponents - total, -600.0))
         weights = tilted + (n - 1) * np.where(in_body, np.exp(np.minimum(exponents - body, 0.0)), 0.0)
 
-        # a term y adds step^2/4 to the variances that rounding changes, or step y + y^2 where that is less
+        # the rounding of a term y changes the variance by step^2/4, or by step y + y^2 where that is less
         steps = y / (math.sqrt(0.5) - 0.5)
         coarse = steps * np.cumsum(weights * y) + np.cumsum(weights * y * y)
         fine = steps**2 / 4 * np.cumsum(weights[::-1])[::-1]
@@ -206,7 +210,7 @@ class Planner:
         )
         most = min((high - low) / tuning.FEWEST_POINTS, cut / tuning.FEWEST_CELLS)
         step = max(min(usual, most), (high - low) / tuning.MOST_POINTS)
-        # what lies below goes in part to 0, in part to the start, where no tilt in use may make it count
+        # a term below the start is split over 0 and the start, which no tilt in use may make count
         negligible = np.ones(y.shape, dtype=bool)
         for move in (0.0, -lower_shift):
             moment = log_sum_exp((exponents + move * sign * y)[in_body])

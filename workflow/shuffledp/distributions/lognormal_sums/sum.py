@@ -14,15 +14,17 @@ from shuffledp.numerics import EPSILON
 class LogNormalSum:
     """The sum S of n independent log-normal terms of mean 1, exp(Z/sigma - 1/(2 sigma^2)).
 
-    Contours are kept from one price to the next. So prices are had cheaply in the order of their strikes,
-    from the far ones to those near n, and differ within their errors with what was asked before.
+    Contours are kept from one price to the next. So prices are cheapest if they are asked for in the order of
+    their strikes, from the farthest to those near n. A price may differ, within its error, by what was asked
+    for before it.
 
     Args:
         n: number of terms, >= 1.
         sigma: between 0.1 and 1000.
 
     Attributes:
-        work: points of all contours so far, and as many as planning them costs: some 4e6 take a second.
+        work: the cost so far, in points: those of all contours, and for each contour as many as take the time
+            of its planning. Some 4e6 take a second.
     """
 
     def __init__(self, n: int, sigma: float) -> None:
@@ -33,7 +35,7 @@ class LogNormalSum:
         self.work = 0
 
     def estimate(self, side: Side, strike: float) -> float:
-        """Return an estimate of a price, without any claim but that it is cheap."""
+        """Return a cheap estimate of a price, which is no bound on it."""
         if self.n == 1:
             return self._single(side, strike)[0]
         return self._planner.place(side, strike).estimate
@@ -66,14 +68,16 @@ class LogNormalSum:
                 return self._price_from(nearer, side, strike)
         if bound == "lower":
             return max(found.value - found.error, 0.0)
-        # S/n is a mean, and a call or a put on a mean is worth no more than on one term
+        # by convexity, a call or a put on the mean S/n is worth no more than one on a single term
         value, error = self._single(side, strike / self.n)
         missing = found.missing if side == "call" else 0.0
         return min(found.value + found.error + missing, self.n * (value + error))
 
     def _price_from(self, nearer: float, side: Side, strike: float) -> float:
-        """Return an upper bound from a strike nearer to the mean: calls fall with the strike, and the ratios
-        of puts to it rise."""
+        """Return an upper bound from a strike nearer to the mean.
+
+        The price of a call falls with the strike, and the ratio of a put's price to the strike rises with it.
+        """
         price = self.price(side, nearer, "upper")
         return price if side == "call" else price * (strike / nearer) * (1 + 8 * EPSILON)
 
@@ -105,7 +109,7 @@ class LogNormalSum:
             elif actual <= tuning.STEEPER * steepness:
                 break
             steepness = max(steepness, actual)
-        # where no contour is accurate, others would not serve neighbouring strikes better
+        # the error at the target is kept: where it is large, a new contour serves other strikes no better
         contour.attained = (found.error + found.missing) / found.value if found.value > found.error else 0.0
         self._contours[side, bound] = contour
         return found
@@ -113,7 +117,7 @@ class LogNormalSum:
     def _last_strike(self, side: Side) -> float:
         """Return a strike beyond which prices are too small to be computed."""
         if side not in self._farthest:
-            # where a single term is worth less
+            # beyond this strike even a single term is worth less than the smallest price
             far = (0.5 / self.sigma + math.sqrt(-2 * math.log(tuning.SMALLEST))) / self.sigma
             near, far = 0.0, far if side == "call" else -far
             while abs(far - near) > 1e-2 * abs(far):
@@ -139,13 +143,13 @@ class LogNormalSum:
         log_none = math.log1p(-above)
         others_above = -math.expm1((n - 1) * log_none)
         if terms.cut >= strike and not terms.jumps.index.size:
-            # with one term above the cut, S - K > 0 for sure
+            # one term above the cut makes S - K > 0, so its share is an expectation in closed form
             value = n * law.call(terms.cut)[0] + terms.cut * _expected_excess(n, above)
             value += n * kept_mean * others_above - (terms.cut - strike) * math.expm1(n * log_none)
             return Price(value, 1e-11 * value)
-        # two terms or more: E S
+        # two terms or more above the cut: (S - K)_+ <= S, whose expectation this is
         missing = n * (law.mean_above(terms.cut) * others_above + (n - 1) * (n - 2) / 2 * above * above)
-        # one term above the second cut, and what it leaves of the strike to the others
+        # one term above the second cut leaves the part ``left`` of the strike to the others
         one, jump, left = (
             law.above(terms.second_cut),
             law.call(terms.second_cut)[0],

@@ -20,7 +20,8 @@ class Terms(NamedTuple):
         anchor: point 0 of the lattice.
         body: terms up to the cut.
         jumps: terms between the cuts; empty where there is one cut.
-        cut, second_cut: lattice points at or above those of the plan.
+        cut: the cut, raised from that of the plan to a lattice point.
+        second_cut: the second cut, raised likewise.
     """
 
     anchor: float
@@ -54,7 +55,7 @@ def _ranges(plan: Plan, start: float, anchor: float) -> tuple[IntArray, IntArray
 
 
 def round_up(law: LogNormal, plan: Plan) -> Terms:
-    """Return the law of a term, rounded so that no price becomes smaller."""
+    """Return the law of a term, rounded up in convex order, so that no price becomes smaller."""
     place, step = plan.place, plan.step
     index, beyond = _ranges(plan, plan.start, 0.0)
     cut, second = step * float(index[-1]), step * float(beyond[-1])
@@ -66,9 +67,9 @@ def round_up(law: LogNormal, plan: Plan) -> Terms:
 
 
 def round_down(law: LogNormal, plan: Plan) -> Terms:
-    """Return the law of a term, rounded so that no price becomes larger."""
+    """Return the law of a term, rounded down in convex order, so that no price becomes larger."""
     step = plan.step
-    # the least terms are put together at their mean; more of them where the cells next to them are too wide
+    # the smallest values are merged at their mean; more of them, where the cells next to them are too wide
     for cells in (0.5, 1.0, 2.0, 4.0, 8.0):
         start = max(plan.start, cells * step)
         below = law.below(start)

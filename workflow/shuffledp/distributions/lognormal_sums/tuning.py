@@ -1,8 +1,8 @@
 """The constants by which sums of log-normal terms are tuned.
 
-None of them decides on which side a bound errs: they say how tight it is, and how long it takes. The terms of
-finance are those of the package's docstring. A "nat" is a factor e of probability; "of" names what a relative
-number is relative to.
+None of them decides on which side a bound errs: they decide how tight it is, and how long it takes. The words
+of finance are explained in the docstring of the package. A "nat" is a factor e of probability. After a
+relative number, "of" names what it is relative to.
 """
 
 # --- What is aimed at
