@@ -21,7 +21,8 @@ def fixed_window_utility(
 
     The value is 2 R G (2 + log m)/sqrt(m) with G = sqrt(d sigma^2 + L^2)/(1 - 2 e^(-n p0/m)). For learning
     rates c/sqrt(i) the theorem's proof bounds the risk by (R^2/c + c G^2) (2 + log m)/sqrt(m), and this is
-    that bound at its best c.
+    that bound at its best c. One formula of the proof lacks the square on the denominator of G^2; the proof's
+    text and its best learning rate have it.
 
     Args:
         n: number of clients, >= 1.

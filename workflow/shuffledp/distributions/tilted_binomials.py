@@ -188,7 +188,7 @@ def binomial_blocks(
         log_p: log of the probability of a success.
         log_q: log of that of a failure.
         relative_width: largest width of a block over its values, >= 0.
-        nats: see above, > 0.
+        nats: how far below the most probable value a value is left out, > 0.
 
     Raises:
         ValueError: there are too many blocks, as when single values are asked for.

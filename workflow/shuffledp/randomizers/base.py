@@ -49,7 +49,7 @@ def refuse_not_finite(x: Tensor) -> None:
     """Refuse vectors, or values, of which one is not finite.
 
     Args:
-        x: a row, or a value, a client.
+        x: one row, or one value, for each client.
 
     Raises:
         NotFiniteError: for the first client whose entries are not all finite.
@@ -77,8 +77,10 @@ def rare(probability: Tensor | float, *, count: int, generator: torch.Generator)
 
 
 def least_probability(eps0: float) -> float:
-    """Return 1/(e^eps0 + 1), the least probability of a randomised bit's rarer side, and at least 2^-53, the
-    least that can be drawn."""
+    """Return 1/(e^eps0 + 1), the least probability of the rarer side of a randomised bit.
+
+    It is at least 2^-53, the least probability that can be drawn.
+    """
     return max(math.exp(-eps0) / (1.0 + math.exp(-eps0)), 2.0**-53)
 
 
@@ -140,7 +142,7 @@ def directions(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def with_direction(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return vectors that all have a direction, the lengths of ``x``, and their own lengths, which divide.
+    """Return vectors that all have a direction, the lengths of ``x``, and their own lengths, to divide by.
 
     Rows of ``x`` that have no direction get the first unit vector: for input 0 a randomiser takes either sign
     of it equally often, so any will do. Rows whose squares over- or underflow get their unit vector.
@@ -165,7 +167,7 @@ def with_direction(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def on_grid(x: Tensor, *, typical: float) -> Tensor:
     """Round vectors, float64, to a grid of which the typical entry has some 24 binary digits.
 
-    Small entries would have digits of their own, which tell how a vector was computed, and so from what.
+    The finer digits of small entries would reveal how the vector was computed, and so from which input.
 
     Args:
         x: the vectors.
@@ -211,7 +213,8 @@ class Randomizer(ABC):
             generator: source of all randomness, on the device of ``x``.
 
         Returns:
-            Same shape, type and device; one independent draw a row, with mean ``x``, computed in float64.
+            Same shape, type and device; one independent draw for each row, with mean ``x``, computed
+            in float64.
 
         Raises:
             TypeError: ``x`` is neither float32 nor float64.
@@ -235,7 +238,7 @@ class Randomizer(ABC):
     def add(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
         """Add the clients' decoded messages to ``total`` of shape (d,).
 
-        The law is that of a sum of ``randomize``, to the precision of ``x``; the draws are others.
+        The sum has the law of a sum of ``randomize``'s rows, to the precision of ``x``, but other draws.
 
         Args:
             total: float64, on the device of ``x``.

@@ -1,9 +1,9 @@
-"""The sum of many l_2 messages by its Gaussian limit: a quick stand-in, for sweeps.
+"""The Gaussian limit of the sum of many l_2 messages: a quick approximation, for sweeps.
 
-A message of the l_2 randomisers is C/m (t u + r W): its height t along the unit vector u, which is drawn as
-ever, and a uniform direction W across u, r^2 = 1 - t^2. Given the heights, the sum of the r W over a block of
-clients has mean 0 and covariance sum r^2 (I - u u^T)/(d - 1). It is replaced by a normal vector with just
-that: one draw of d normals a block in place of one a client.
+A message of the l_2 randomisers is C/m (t u + r W). Here t is its height along the unit vector u, W is a
+uniform direction across u, and r^2 = 1 - t^2. The heights are drawn exactly. Given them, the sum of the r W
+over a block of clients has mean 0 and covariance sum r^2 (I - u u^T)/(d - 1). A normal vector with this mean
+and covariance takes its place: one draw of d normals for a block, not one for each client.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shuffledp.randomizers.l2_privunit import L2PrivUnit
 
 
 class GaussianLimit(base.Randomizer):
-    """Sums as an l_2 randomiser's, in the limit of many clients; there are no single messages."""
+    """Sums of messages of an l_2 randomiser in the limit of many clients; there are no single messages."""
 
     norm = "l2"
 
@@ -47,7 +47,7 @@ class GaussianLimit(base.Randomizer):
         """Add a draw of the sum of the clients' messages to ``total``; see ``base.Randomizer``."""
         x, length, divisor = base.with_direction(x)
         height = self.exact.heights(length, generator=generator)
-        # nothing is left across a client's vector if its height rounds to 1; its share is divided by
+        # a height that rounds to 1 leaves nothing across the vector, but the weight is divided by
         least = torch.finfo(torch.float32).tiny
         weight = ((1 - height.square()) / (self.dimension - 1)).clamp_(min=least)
         spread = float(weight.sum())

@@ -32,8 +32,11 @@ def half_step(z: float) -> float:
 
 
 def hemisphere_scale(*, dimension: int, eps0: float) -> float:
-    """Return the length of a hemisphere message for the unit ball in ``dimension`` >= 2 (Duchi, Jordan and
-    Wainwright): c sqrt(pi) Gamma((d+1)/2)/Gamma(d/2), with which the mean is exact."""
+    """Return the length of a hemisphere message for the unit ball in ``dimension`` >= 2, eps0 > 0.
+
+    It is c sqrt(pi) Gamma((d+1)/2)/Gamma(d/2) (Duchi, Jordan and Wainwright), which makes the mean of the
+    message its input.
+    """
     return contrast(eps0) * math.sqrt(math.pi) * half_step(dimension / 2)
 
 
@@ -45,8 +48,8 @@ def cap_measure(*, dimension: int, threshold: float) -> float:
 def log_cap_moment(*, dimension: int, threshold: float) -> float:
     """Return log E[<v, u>; <v, u> >= ``threshold``] of a uniform v on the unit sphere (0 <= threshold < 1).
 
-    It is (1 - threshold^2)^((d-1)/2)/((d-1) B(1/2, (d-1)/2)), of which neither power nor beta function
-    survives outside logarithms in high dimension.
+    It is the logarithm of (1 - threshold^2)^((d-1)/2)/((d-1) B(1/2, (d-1)/2)), whose power and beta function
+    both underflow in high dimension.
     """
     z = (dimension - 1) / 2
     log_beta = 0.5 * math.log(math.pi) - math.log(half_step(z))

@@ -34,8 +34,10 @@ class Gaussian(base.Randomizer):
         return base.on_grid(noisy, typical=1.0) * self.deviation
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
-        """Add the clients' decoded messages to ``total``: noises are added up before they are drawn, which is
-        the same law and one draw of d normals for all clients."""
+        """Add the clients' decoded messages to ``total``; see ``base.Randomizer``.
+
+        Their noise is drawn as a sum, which has the same law and takes d normals for all clients together.
+        """
         noise = torch.empty_like(total).normal_(generator=generator)
         total += x.sum(0)
         total += noise * (self.deviation * x.shape[0] ** 0.5)

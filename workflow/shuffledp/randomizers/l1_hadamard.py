@@ -73,7 +73,7 @@ class L1Hadamard(base.Randomizer):
         return decoded * (self.scale * signs).to(x.dtype).unsqueeze(1)
 
     def add_messages(self, total: Tensor, x: Tensor, *, generator: torch.Generator) -> None:
-        """Add the clients' decoded messages to ``total``: votes a row, and one product with H for all."""
+        """Add the decoded messages to ``total``: bits are summed by row, and one product decodes all."""
         rows, signs = self._reports(x, generator)
         outer, inner = self._factors(x.device, x.dtype)
         votes = torch.zeros(self.padded, dtype=torch.float64, device=x.device).index_add_(0, rows, signs)

@@ -12,10 +12,10 @@ from shuffledp.randomizers import base, constants
 class L2Hemisphere(base.Randomizer):
     """Draw a direction V, uniform on the half of the sphere around +-x or on the other half.
 
-    The sign is + with probability 1/2 + |x|/(2C), the half around it has probability e^eps0/(e^eps0 + 1).
-
-    Both coins together say on which side of x itself V lies: against it with probability
-    (1 - |x|/(C c))/2. The server decodes M V, with M such that the mean is x exactly.
+    The sign is + with probability 1/2 + |x|/(2C), and the half around +-x has probability
+    e^eps0/(e^eps0 + 1). Both coins together decide on which side of x itself V lies: it is the far side with
+    probability (1 - |x|/(C c))/2, c = (e^eps0 + 1)/(e^eps0 - 1). The server decodes M V, with M such that the
+    mean is x exactly.
     """
 
     name = "l2_hemisphere"
@@ -41,13 +41,14 @@ class L2Hemisphere(base.Randomizer):
         return base.rare(base.against(unit, self.least), count=length.shape[0], generator=generator)
 
     def heights(self, length: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Draw <V, x/|x|>, float64 of shape (clients,), given |x|: the side, then the height by its quantile
-        function.
+        """Draw <V, x/|x|>, float64 of shape (clients,), given |x|.
+
+        The side is drawn first, then the height by its quantile function.
 
         Raises:
             base.NotFiniteError: a length is not finite.
         """
-        base.refuse_not_finite(length)  # a clamp would make a number of what is infinite
+        base.refuse_not_finite(length)  # a clamp would make an infinite length finite
         against = self._against(length, generator)
         above = base.uniform(length.shape[0], generator=generator).cpu().numpy()
         height = special.betainccinv(0.5, (self.dimension - 1) / 2, above) ** 0.5

@@ -38,12 +38,12 @@ class L2PrivUnit(base.Randomizer):
     def heights(self, length: Tensor, *, generator: torch.Generator) -> Tensor:
         """Draw <V, x/|x|>, float64 of shape (clients,), given |x|.
 
-        The sign comes first, then cap or rest, then the height within by its quantile function.
+        The sign is drawn first, then cap or rest, then the height within it by its quantile function.
 
         Raises:
             base.NotFiniteError: a length is not finite.
         """
-        base.refuse_not_finite(length)  # the clamp would make a number of what is infinite
+        base.refuse_not_finite(length)  # the clamp would make an infinite length finite
         count = length.shape[0]
         unit = (length / self.radius).clamp_(max=1.0)
         backward = base.rare(0.5 * (1.0 - unit), count=count, generator=generator)
@@ -58,7 +58,7 @@ class L2PrivUnit(base.Randomizer):
         return torch.where(backward, -drawn, drawn)
 
     def _parts(self, x: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return normals across x, their factors, vectors along x, and theirs: a message is the sum."""
+        """Return normals across x, their factors, vectors along x, and their factors; the products add up."""
         x, length, divisor = base.with_direction(x)
         height = self.heights(length, generator=generator)
         normals = torch.empty_like(x).normal_(generator=generator)
@@ -73,7 +73,7 @@ class L2PrivUnit(base.Randomizer):
         unit, length = base.directions(x)
         height = self.heights(length, generator=generator).unsqueeze(1)
         across = torch.empty_like(x).normal_(generator=generator)
-        # twice, since what the first projection leaves along x counts where little is left across it
+        # twice: where little is left across x, what rounding leaves along x after one projection matters
         for _ in range(2):
             across -= torch.linalg.vecdot(across, unit).unsqueeze(1) * unit
             across /= torch.linalg.vector_norm(across, dim=1, keepdim=True)

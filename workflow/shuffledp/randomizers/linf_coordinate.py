@@ -49,8 +49,8 @@ class LinfCoordinate(base.Randomizer):
         Raises:
             base.NotFiniteError: a value is not finite.
         """
-        base.refuse_not_finite(values)  # the clamp would make a number of what is infinite
-        # the clamp is for the rounding of float32 norms, and keeps the bit eps0-LDP for any input
+        base.refuse_not_finite(values)  # the clamp would make an infinite value finite
+        # a clipped value may exceed C by float32 rounding; the clamp keeps the bit eps0-LDP for any input
         unit = (values.to(torch.float64) / self.radius).clamp_(-1.0, 1.0)
         return base.randomized_signs(unit, self.least, generator=generator)
 

@@ -1,7 +1,7 @@
-"""Full float32 precision, whatever the caller has set: what norms and products of the randomisers need.
+"""Full float32 precision for the norms and products of the randomisers, whatever the caller has set.
 
 With the ten bits that TF32 keeps of a product, a clipped gradient can be longer than the clip norm, and a
-message that of another input. The same holds for bfloat16 products on a CPU and for autocast.
+message can be the one of another input. The same holds for bfloat16 products on a CPU and for autocast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EXACT = "ieee"
 
 @functools.cache
 def _switches() -> tuple[Any, ...]:
-    """Return what has a precision of its own (torch 2.9 and later)."""
+    """Return the parts of torch with a precision of their own (torch 2.9 and later)."""
     backends = torch.backends
     found = [backends.cuda.matmul]
     for part in (backends.cudnn, backends.mkldnn):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from shuffledp.randomizers.base import Randomizer
 
-# Of standard deviations: float32 rounds what is much smaller to no noise at all.
+# Least standard deviation of noise: float32 rounds a much smaller one to no noise at all.
 _LEAST_NOISE = 1e-30
 PURE = tuple(name for name in NAMES if name != "gaussian")
 
@@ -67,6 +67,10 @@ def create(
 
 def check_inputs(randomizer: Randomizer, x: Tensor) -> None:
     """Refuse vectors that a randomiser is not made for.
+
+    Args:
+        randomizer: what ``create`` returns.
+        x: one row for each client.
 
     Raises:
         ValueError: ``x`` is not of shape (clients, d), a row is not finite (``base.NotFiniteError``), or one

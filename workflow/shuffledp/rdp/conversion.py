@@ -57,7 +57,7 @@ class Conversion(NamedTuple):
 
 
 class _Lemma1(Protocol):
-    """Lemma 1 as a function of the order, to be minimised, for one number of rounds."""
+    """Lemma 1 for one number of rounds, as a function of the order that is to be minimised."""
 
     def floor(self, a: FloatArray, b: FloatArray, rdp: FloatArray) -> FloatArray:
         """Return what Lemma 1 cannot go below on [a, b] if the curve is at least ``rdp`` there."""

@@ -2,7 +2,8 @@
 
 In all of them k of n clients are drawn without replacement, each applies an eps0-LDP randomiser, and the
 reports are shuffled. Neighbouring data sets differ in the record of one client, and gamma = k / n. The
-theorems are stated for discrete randomisers; docs/theory/continuous_randomisers.md has the step to all.
+theorems are stated for discrete randomisers; docs/theory/continuous_randomisers.md has the step to all
+others.
 
 The authors' public code differs from the theorems: it drops the floor in kbar and subtracts the linear
 term of Upsilon once instead of order times. Implemented here is what the theorems say.

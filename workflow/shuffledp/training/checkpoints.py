@@ -13,20 +13,20 @@ from shuffledp.records import files
 
 
 def save(path: Path | str, content: Mapping[str, Any]) -> None:
-    """Write a checkpoint in place of the last one."""
+    """Write a checkpoint in place of the last one; a failure leaves the last one as it was."""
     with files.replacing(path) as temporary, open(temporary, "wb") as stream:
         torch.save(dict(content), stream)
-        # or a power cut may leave the name with nothing behind it, and hours of training lost
+        # otherwise a power cut may leave an empty file of that name, and lose hours of training
         stream.flush()
         os.fsync(stream.fileno())
 
 
 def load(path: Path | str, *, keys: Iterable[str]) -> dict[str, Any] | None:
-    """Return what ``save`` was last given, on the CPU; None if that was never.
+    """Return what ``save`` was last given, on the CPU; None if there is no checkpoint.
 
     Args:
-        path: of the checkpoint.
-        keys: what it must have.
+        path: the file of the checkpoint.
+        keys: the entries that it must have, which are all that is returned.
 
     Raises:
         ValueError: the file is damaged; the message names it and the remedy.

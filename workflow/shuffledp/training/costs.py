@@ -1,4 +1,4 @@
-"""About how long training takes on a CPU, before it is begun. Nothing here needs torch."""
+"""Estimates of how long training will take on a CPU. Nothing here needs torch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def core_seconds(experiment: Experiment) -> float:
     """Return about how long one run takes on one core: within a factor of ``WITHIN`` of what is recorded.
 
     The cost is that of the rounds and their messages. A message takes the gradient of one image, or part of
-    it where the client sends one coordinate alone. That of features, which are computed once, is
+    it where the client sends one coordinate alone. Features are computed once and not counted here; see
     ``feature_minutes``.
     """
     each = _PARAMETER * experiment.dimension

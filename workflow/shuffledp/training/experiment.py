@@ -185,27 +185,27 @@ class Experiment(specification.Experiment):
 
     @property
     def rounds_per_epoch(self) -> int:
-        """Rounds of an epoch, as ``schedule`` has them."""
+        """Rounds of an epoch; see ``schedule.rounds_per_epoch``."""
         return schedule.rounds_per_epoch(self)
 
     @property
     def total_epochs(self) -> int:
-        """Length of a run."""
+        """Length of a run in epochs."""
         return schedule.total_epochs(self)
 
     @property
     def rounds(self) -> int:
-        """T, for the accounting."""
+        """T, the number of rounds of a run, which the accounting takes."""
         return self.total_epochs * self.rounds_per_epoch
 
     @property
     def theorem3(self) -> dict[str, Any]:
-        """What the constants of Theorem 3 of girgis2021 take of it, as ``schedule`` has them."""
+        """What the constants of Theorem 3 of girgis2021 depend on; see ``schedule.theorem3``."""
         return schedule.theorem3(self, dimension=self.dimension)
 
     @property
     def diameter(self) -> float:
-        """D, of the ball that theta is projected to; for an experiment with a projection."""
+        """D, the diameter of the ball that theta is projected to; for an experiment with a projection."""
         return schedule.diameter(self)
 
     @property
@@ -217,7 +217,7 @@ class Experiment(specification.Experiment):
 
     @property
     def sums(self) -> dict[str, str]:
-        """Checksums of the files that its data are, by name; none for generated data."""
+        """Checksums of the files that its data consist of, by name; none for generated data."""
         if self.data == "synthetic":
             return {}
         public = CIFAR_SUMS["cifar100"] if self.features == "cifar100" else {}

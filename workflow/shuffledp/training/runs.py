@@ -35,8 +35,10 @@ def device(name: str) -> torch.device:
 
 
 def load(experiment: Experiment, *, root: Path | str | None, on: torch.device) -> Data:
-    """Return the experiment's data on a device: as many training images as clients, or all of them where the
-    clients' are drawn from them."""
+    """Return the data of an experiment on a device.
+
+    There are as many training images as clients, or all of them if clients draw theirs with replacement.
+    """
     if experiment.features is not None:
         from shuffledp.training.features import extraction
 
@@ -61,8 +63,8 @@ def train(
         experiment: what to train.
         seed: which run.
         data: as ``load`` gives it.
-        checkpoint: file that is written after every epoch, and that a run which was killed goes on from;
-            None for neither. What comes out is the same with and without a kill, but for the seconds.
+        checkpoint: file that is written after every epoch, and from which a run that was stopped goes on;
+            None to do without. The rows of a run that was stopped differ in the seconds alone.
         identity: whatever tells this run from another; a checkpoint with a different one is not used.
         report: called with each epoch's row, those of a checkpoint included.
 

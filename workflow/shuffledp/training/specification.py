@@ -25,22 +25,22 @@ class Experiment:
             for all ten.
         n: number of clients; client i holds training image i (of those kept), unless ``bootstrap`` is set.
         k: clients per round. With any protocol but "subsampled-shuffle" it is left out, and becomes the
-            expected number of messages, rounded and at least 1: n rate in shuffled check-in. Of the training
-            it then decides the rounds of an epoch alone.
+            expected number of messages, rounded and at least 1 (for shuffled check-in, n rate). In training
+            it then decides only the number of rounds of an epoch.
         randomizer: one of ``randomizers.registry.NAMES``, or "none" for plain SGD.
         clip: "coordinate" or "norm"; "none" without a randomiser.
         clip_norm: C; None without a randomiser.
         eps0: local privacy parameter; None for "none", and for "gaussian" with a noise multiplier.
-        noise_multiplier: of "gaussian" alone; see ``noise``.
-        delta0: of "gaussian" alone, with eps0 in place of a noise multiplier.
+        noise_multiplier: z, for "gaussian" alone; see ``noise``.
+        delta0: local delta, for "gaussian" alone, with eps0 in place of a noise multiplier.
         delta: for the accounting; training does not depend on it.
         epochs: lengths of the stretches of the learning rate; an epoch is ``epoch_rounds`` rounds or, if that
             is None, n // k, or one run of a protocol of windows.
-        learning_rates: one a stretch.
+        learning_rates: one for each stretch.
         protocol: who takes part in a round, one of ``protocols.PROTOCOLS``.
-        rate: probability of taking part in a round, of "shuffled-check-in" alone.
-        slots: those that a client may choose from, of windows alone.
-        participation: probability of taking part in a window, of "fixed-window" alone; None for 1.
+        rate: probability of taking part in a round, with "shuffled-check-in" alone.
+        slots: number of slots that a client may choose from, with protocols of windows alone.
+        participation: probability of taking part in a window, with "fixed-window" alone; None for 1.
         schedule: "constant" within a stretch, or "girgis2021-theorem3": the step sizes D/(G sqrt t) of that
             theorem, times the learning rate.
         seeds: how many runs: seeds 0, 1, ...
@@ -86,9 +86,11 @@ class Experiment:
 
     @functools.cached_property
     def noise(self) -> float | None:
-        """z of the gaussian randomiser, which adds N(0, z^2 C^2 I): as given, or the least with which it is
-        (eps0, delta0)-LDP (``profiles.gaussian``), two clipped gradients being 2 C apart at most. Ten digits,
-        rounded up. None for any other randomiser."""
+        """The noise multiplier z of the gaussian randomiser, which adds N(0, z^2 C^2 I); None for any other.
+
+        It is the one given, or else the least with which the randomiser is (eps0, delta0)-LDP
+        (``profiles.gaussian``), rounded up to ten digits. Two clipped gradients are at most 2 C apart.
+        """
         if self.delta0 is None:
             return self.noise_multiplier
         assert self.eps0 is not None  # as delta0 needs it

@@ -1,1 +1,1 @@
-"""What is trained on: data sets with checksums, generated ones, and which client holds which image."""
+"""The data of training: data sets with checksums, generated ones, and which client holds which image."""

@@ -1,4 +1,4 @@
-"""Checksums of the files that data sets are."""
+"""Checksums of the files that data sets consist of."""
 
 # What a data set in the format of MNIST is made of.
 IDX_FILES = (
@@ -7,8 +7,9 @@ IDX_FILES = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
-# SHA-256 of the uncompressed files, in that order. Those of Fashion-MNIST are in Debian's package
-# dataset-fashion-mnist; published are MD5 of archives, which hold the time of packing.
+# SHA-256 of the uncompressed files, in that order. The published sums are MD5 of archives, which also depend
+# on the time of packing. Those of Fashion-MNIST here are of the files in Debian's package
+# dataset-fashion-mnist.
 IDX_SHA256 = {
     name: dict(zip(IDX_FILES, sums, strict=True))
     for name, sums in {

@@ -35,7 +35,7 @@ def load(name: str, *, root: Path | str | None = None) -> Dataset:
     Args:
         name: "cifar10", "cifar100", or "cifar10-jpeg" for the archive ``cifar10_jpeg.npz``, whose images have
             been through lossy compression.
-        root: folder of the files; ``datasets.data_root`` decides.
+        root: folder of the files, as for ``datasets.data_root``.
 
     Raises:
         ValueError: a file is missing and cannot be had, or is not what it should be; the message names it and
@@ -111,7 +111,7 @@ def fetch(address: str, target: Path, *, md5: str) -> None:
     )
 
 
-# pooch checks and renames too, but starts anew what broke off, and these archives have 170 MB.
+# pooch checks and renames too, but starts a broken download anew, and these archives have 170 MB.
 def _append(address: str, part: Path) -> None:
     done = part.stat().st_size if part.exists() else 0
     asked = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images (count, 28, 28) or (count, 32, 32, 3), uint8, or features (count, width), float32, and labels
-    (count,), uint8."""
+    """The training and the test part of a data set.
+
+    Images are uint8 of shape (count, 28, 28) or (count, 32, 32, 3), or else features, float32 of shape
+    (count, width). Labels are uint8 of shape (count,).
+    """
 
     train_images: NDArray[Any]
     train_labels: NDArray[np.uint8]

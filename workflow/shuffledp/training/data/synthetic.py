@@ -10,15 +10,15 @@ _NOISE = 48.0
 
 
 def generate(*, train: int, test: int) -> dict[str, NDArray[np.uint8]]:
-    """Return images of ten classes: a random blob pattern a class, shifted and noisy.
+    """Return images of ten classes: each class is one random pattern of squares, shifted and noisy.
 
     Args:
         train: number of training images.
         test: number of test images.
 
     Returns:
-        "train_images" (train, 28, 28), "train_labels" (train,), "test_images", "test_labels"; the same for
-        the same sizes.
+        "train_images" (train, 28, 28), "train_labels" (train,), "test_images", "test_labels"; equal sizes
+        give equal images.
     """
     random = np.random.default_rng(_SEED)
     coarse = random.random((10, 5, 5))
@@ -42,10 +42,10 @@ def generate(*, train: int, test: int) -> dict[str, NDArray[np.uint8]]:
 
 
 def coloured(count: int) -> dict[str, NDArray[np.uint8]]:
-    """Return those images in colours, of shape (count, 32, 32, 3), and a sixth as many for the test.
+    """Return the images of ``generate`` in colours, of shape (count, 32, 32, 3).
 
     Args:
-        count: number of training images; 100 images are for the test at least.
+        count: number of training images; there are a sixth as many test images, and at least 100.
 
     Returns:
         As ``generate``.

@@ -1,1 +1,1 @@
-"""Features of colour images, fixed before the private training of a linear layer begins: what makes them."""
+"""Makers of features of colour images, which are fixed before a linear layer on them is trained privately."""

@@ -65,7 +65,7 @@ def load(experiment: Experiment, *, root: Path | str | None = None, cache: Path 
 
 
 def stem(experiment: Experiment, *, cache: Path | str = CACHE) -> Path:
-    """Return where the features of an experiment are kept, without the suffix: by all that decides them."""
+    """Return where the features of an experiment are kept, without a suffix; all that decides them counts."""
     about = json.dumps(_about(experiment), sort_keys=True).encode()
     return Path(cache) / f"{experiment.data}-{experiment.features}-{hashlib.sha256(about).hexdigest()[:16]}"
 
@@ -122,7 +122,7 @@ def _images(experiment: Experiment, root: Path | str | None) -> Dataset:
     if experiment.data != "synthetic":
         return cifar.load(experiment.data, root=root)
     halves = 2 if experiment.features == "public-half" else 1
-    return _coloured(halves * experiment.n + 20)  # a class of odd size leaves one image more to the private
+    return _coloured(halves * experiment.n + 20)  # of a class of odd size the private half has one image more
 
 
 def _public(experiment: Experiment, root: Path | str | None) -> Dataset:

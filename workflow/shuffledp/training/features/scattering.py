@@ -7,20 +7,20 @@ from torch import Tensor
 from torch.nn import functional
 
 ANGLES, SCALES = 8, 2
-# Coefficients of a colour of order 0, 1 and 2.
+# Numbers of coefficients of one colour, of orders 0, 1 and 2.
 _ORDERS = (1, SCALES * ANGLES, ANGLES * ANGLES * SCALES * (SCALES - 1) // 2)
 _POOLED = 2  # positions along an axis
 WIDTH = 3 * sum(_ORDERS) * _POOLED**2
 _BLOCK = 250
-_TINY = 1e-10  # beside the variance of coefficients
+_TINY = 1e-10  # small beside the variance of the coefficients
 
 
 def features(images: Tensor) -> Tensor:
     """Return the scattering coefficients of images (kymatio, J = 2, L = 8), averaged over 2 x 2 quarters.
 
     The coefficients of each order are standardised within the image, so that no statistic of the private
-    images is used, and the whole divided by the root of its length: every row has length 1 (0 for an order
-    that is constant).
+    images is used. The row is then divided by the root of its number of entries, so that its length is 1, or
+    less if all coefficients of an order are equal.
 
     Args:
         images: float32 of shape (count, 3, 32, 32).
@@ -28,7 +28,7 @@ def features(images: Tensor) -> Tensor:
     Returns:
         float32 of shape (count, 972).
     """
-    # not by way of kymatio.torch, which imports what newer scipy has no more
+    # kymatio.torch cannot be imported: it needs a function that newer versions of scipy lack
     from kymatio.scattering2d.frontend.torch_frontend import ScatteringTorch2D
 
     transform = ScatteringTorch2D(J=SCALES, shape=tuple(images.shape[2:]), L=ANGLES)

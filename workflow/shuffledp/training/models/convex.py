@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-_GAP = 1e-6  # how far from the minimum a point may be that stands for it
+_GAP = 1e-6  # how far below the minimum the lower bound on it may lie
 _STEPS = 20_000
 
 
@@ -29,8 +29,9 @@ def lipschitz(images: Tensor, *, regularization: float, radius: float) -> float:
 class ExcessRisk:
     """F(theta) - F(theta*), F being the mean over clients of log(1 + exp(-+z)) + mu |theta|^2/2.
 
-    theta is the weights and, last, the bias; z = <weights, image> + bias speaks for label 1. Computed in
-    float64, and overstated by at most 1e-6: what stands for F(theta*) is a lower bound on it, by duality.
+    theta is the weights and, last, the bias; z = <weights, image> + bias is the logit of label 1. The value
+    is computed in float64. It is an upper bound, too large by at most 1e-6: a lower bound by duality stands
+    for F(theta*).
     """
 
     def __init__(self, images: Tensor, labels: Tensor, *, regularization: float, radius: float) -> None:
@@ -43,7 +44,7 @@ class ExcessRisk:
             radius: of the ball around 0 that theta* is sought in.
 
         Raises:
-            ArithmeticError: the search did not end.
+            ArithmeticError: the minimum was not found in the steps allowed.
         """
         rows = images.flatten(1).to(torch.float64)
         signs = (2 * labels - 1).to(torch.float64).unsqueeze(1)

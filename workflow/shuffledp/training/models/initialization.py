@@ -14,7 +14,11 @@ Network = TypeVar("Network", bound=nn.Module)
 def glorot(model: Network, *, seed: int) -> Network:
     """Fill in a network's dense and convolutional layers, and return it.
 
-    Weights are uniform with Glorot and Bengio's limits, biases 0.
+    Weights are uniform within the limits of Glorot and Bengio (2010), and biases are 0.
+
+    Args:
+        model: the network, which is changed in place.
+        seed: of the weights.
     """
     generator = torch.Generator().manual_seed(seed)
     for layer in model.modules():

@@ -13,8 +13,10 @@ def create(*, seed: int) -> nn.Sequential:
 
 
 def create_binary(*, seed: int) -> nn.Sequential:
-    """Return the network for two classes: one logit beside a 0, 785 parameters, all 0 whatever the seed, the
-    centre of the ball that they are projected to."""
+    """Return the network for two classes: one logit beside a 0, 785 parameters.
+
+    Whatever the seed, all start at 0, the centre of the ball that they are projected to.
+    """
     del seed
     dense = nn.Linear(784, 1)
     nn.init.zeros_(dense.weight)

@@ -2,8 +2,8 @@
 
 These choices are tanh, the first convolution padded so that 28 pixels give 14, pooling with stride 1, and 16
 filters in the second convolution (13,706 parameters), where the table has 32 (26,010); the text's 13,170 fits
-neither. Pooling stands before tanh, which is increasing: the function is the same, with fewer values to take
-tanh of.
+neither. Pooling comes before tanh here: since tanh increases, the function is the same, and tanh is taken of
+fewer values.
 """
 
 from __future__ import annotations

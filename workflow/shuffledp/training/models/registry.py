@@ -23,7 +23,7 @@ def check(model: nn.Module) -> None:
     """Refuse a network in which a client's gradient depends on other clients or on hidden randomness.
 
     Raises:
-        ValueError: naming the layer and the remedy.
+        ValueError: the network has such a layer; the message names it and the remedy.
     """
     for name, layer in model.named_modules():
         what = f"layer {name!r} ({type(layer).__name__})"

@@ -1,5 +1,7 @@
-"""CLDP-SGD with clients who take part by any protocol: liew2022's LDP-SGD, federated and distributed DP-SGD,
-balle2020's random check-ins."""
+"""CLDP-SGD with clients who take part by any protocol.
+
+These are LDP-SGD, federated and distributed DP-SGD of liew2022, and the random check-ins of balle2020.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from shuffledp.training.sgd.cldp_sgd import _LARGEST_LOSS, CldpSgd, DivergenceEr
 
 
 class CheckInSgd(CldpSgd):
-    """One run.
+    """One run of training whose participants a protocol decides.
 
     A round is that of ``CldpSgd`` with the participants of the protocol. The sum of the messages is divided
     by their number, a dummy included (``protocols.Round.messages``): the mean of what came, as liew2022 and
@@ -29,7 +31,7 @@ class CheckInSgd(CldpSgd):
 
     Attributes:
         protocol: who takes part.
-        holds: from clients to the images that they hold, or None.
+        holds: function from clients to the images that they hold, or None.
         counts: how many rounds were skipped because nobody came ("skipped"), how many dummy updates were made
             ("dummies") and how many messages of clients were used ("messages"), since the run began.
     """
@@ -47,10 +49,10 @@ class CheckInSgd(CldpSgd):
         Args:
             model: as for ``CldpSgd``.
             protocol: who takes part; it has a seed of its own.
-            holds: from clients to the images that they hold, so that there may be more clients than images;
-                client i holds image i if None, and there must be as many clients as images.
-            setting: as for ``CldpSgd``, but k: it is the expected number of messages, for which the size of
-                the chunks is measured.
+            holds: function from clients to the images that they hold, so that there may be more clients than
+                images. None if client i holds image i; then there must be as many clients as images.
+            setting: as for ``CldpSgd``, except that k is the expected number of messages, for which the size
+                of the chunks is measured.
 
         Raises:
             ValueError: the protocol is for another number of clients.

@@ -21,7 +21,7 @@ CLIPS = ("coordinate", "norm", "none")
 # Messages are drawn in blocks of so many clients, whatever the chunk, so that draws do not depend on it.
 BLOCK = 32
 _CHUNKS = tuple(BLOCK * 2**power for power in range(2, 9))
-_CHUNK_BYTES = 2**28  # of gradients in full
+_CHUNK_BYTES = 2**28  # most bytes of the full gradients of a chunk
 _LARGEST_LOSS = 1e4
 
 
@@ -52,8 +52,11 @@ def _noise_seed(seed: int) -> int:
 
 
 def _keep_freed_memory() -> None:
-    """Let the C library keep memory that chunks free: by default it hands it back after each, and fetching it
-    again takes longer than the arithmetic. glibc raises its limits to the largest block it has seen freed."""
+    """Let the C library keep memory that chunks free.
+
+    By default it hands the memory back after each chunk, and fetching it again takes longer than the
+    arithmetic. glibc raises its limits to the largest block that it has seen freed.
+    """
     torch.empty(31 * 2**20, dtype=torch.uint8)
 
 
@@ -66,11 +69,11 @@ def _refuse(values: Tensor, order: Tensor) -> None:
 
 
 class CldpSgd:
-    """One run.
+    """One run of training.
 
-    The server's view is the sum of the messages, which is all that a shuffled multiset is used for. The
-    same seed gives the same run on one kind of processor with one number of threads, however the clients of
-    a round are cut into chunks.
+    Only the sum of the messages is computed, since the server uses the shuffled messages for nothing else.
+    The same seed gives the same run on one kind of processor with one number of threads, however the clients
+    of a round are cut into chunks.
 
     Attributes:
         model: the network, on the device of the data; its parameters are views of ``parameters``.
@@ -212,7 +215,7 @@ class CldpSgd:
         if self.projection is None:
             return
         length = float(torch.linalg.vector_norm(self.parameters))
-        if math.isinf(length):  # of squares that overflow; over infinity the parameters would be 0
+        if math.isinf(length):  # squares overflowed; divided by inf, the parameters would be 0
             length = float(torch.linalg.vector_norm(self.parameters, dtype=torch.float64))
         if length > self.projection:
             self.parameters *= self.projection / length
@@ -271,7 +274,7 @@ class CldpSgd:
         return torch.cat(losses)
 
     def _add(self, total: Tensor, gradients: Tensor) -> None:
-        """Add the messages about gradients, or those themselves."""
+        """Add the messages about gradients, or without a randomiser the gradients themselves."""
         if self.randomizer is not None:
             self.randomizer.clip_and_add(total, gradients, generator=self._noise)
             return

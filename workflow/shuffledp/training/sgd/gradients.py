@@ -20,18 +20,24 @@ from shuffledp.training.sgd import layers
 
 
 class Gradients(Protocol):
-    """Per-client gradients of a network."""
+    """Per-client gradients of a network.
+
+    Images have shape (clients, ...). Labels, int64, and the losses that are returned have shape (clients,).
+
+    Attributes:
+        size: number of parameters d.
+    """
 
     size: int
 
     def logits(self, images: Tensor) -> Tensor:
-        """Return the network's output."""
+        """Return the network's output, of shape (clients, classes)."""
 
     def full(self, images: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return each client's gradient, of shape (clients, d), and its loss."""
 
     def drawn(self, images: Tensor, labels: Tensor, coordinates: Tensor) -> tuple[Tensor, Tensor]:
-        """Return each client's derivative by its coordinate, and its loss.
+        """Return each client's derivative by its coordinate, of shape (clients,), and its loss.
 
         ``coordinates`` is int64 of shape (clients,), in ascending order.
         """

@@ -155,8 +155,10 @@ class Conv(Layer):
         )[0]
 
     def full(self, x: Tensor, dy: Tensor, out: Tensor) -> None:
-        """Write each client's gradient into ``out``: output derivatives times patches, channels innermost,
-        so that patches are copied in long runs."""
+        """Write each client's gradient into ``out``: output derivatives times patches of the input.
+
+        The channels are the innermost axis, so that patches are copied in long runs.
+        """
         filters, channels, height, width = self.weight.shape
         (down, along), rows, columns = self.stride, dy.shape[2], dy.shape[3]
         pixels = self._padded(x).permute(0, 2, 3, 1).contiguous()

@@ -1,6 +1,7 @@
-"""The training loop: an experiment, a seed and data in, a row an epoch out. It reads and writes no file.
+"""The training loop: it takes an experiment, a seed and data, and gives one row for each epoch.
 
-The digest of every run has this module, and of the modules that it imports those that the run uses.
+It reads and writes no file. The code digest of every run covers this module and, of the modules that it
+imports, those that the run uses.
 """
 
 from __future__ import annotations
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
     from shuffledp.training.data.dataset import Dataset
     from shuffledp.training.specification import Experiment
 
-EXCESS = "excess_risk"  # one column more, with the schedule of girgis2021's Theorem 3
-COUNTS = ("skipped", "dummies", "messages")  # three more, of check-in protocols
+EXCESS = "excess_risk"  # the additional column with the schedule of girgis2021's Theorem 3
+COUNTS = ("skipped", "dummies", "messages")  # the additional columns of check-in protocols
 Row = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Data:
-    """A data set on the device that computes: images (count, 1, 28, 28) in [0, 1] or features
-    (count, width), labels int64."""
+    """A data set on the device that computes.
+
+    Images are float32 of shape (count, 1, 28, 28) in [0, 1], or else features of shape (count, width). Labels
+    are int64 of shape (count,).
+    """
 
     train_images: Tensor
     train_labels: Tensor
@@ -123,7 +127,7 @@ def train(
         of clients.
 
     Raises:
-        ValueError: with that schedule, if a client's gradient may be longer than the clip norm.
+        ValueError: the schedule is that of Theorem 3, and a gradient may be longer than the clip norm.
         ArithmeticError: the run diverged; the message names the round.
     """
     run = start(experiment, seed=seed, data=data)

@@ -1,7 +1,7 @@
 """What an experiment's numbers say about its rounds: how many, who takes part, and the size of each step.
 
-The digest of every run has this module. Of an experiment it takes fields alone, which are parameters of the
-run.
+The code digest of every run covers this module. It reads only fields of an experiment, which are among the
+parameters of the run.
 """
 
 from __future__ import annotations
@@ -34,8 +34,12 @@ def protocol_of(experiment: Experiment, *, seed: int) -> protocols.Protocol:
 
 
 def rounds_per_epoch(experiment: Experiment) -> int:
-    """Return how many rounds an epoch has: as the experiment says, or one run of a protocol of windows; with
-    any other protocol those in which as many messages are sent as there are clients, rounded down."""
+    """Return how many rounds an epoch has.
+
+    It is the number that the experiment gives. If it gives none, an epoch is one run of a protocol of
+    windows, and with any other protocol it is n // k rounds, in which about as many messages are sent as
+    there are clients.
+    """
     if experiment.epoch_rounds is not None:
         return experiment.epoch_rounds
     if experiment.protocol == SAMPLING:
@@ -56,12 +60,15 @@ def learning_rate(experiment: Experiment, epoch: int) -> float:
 
 
 def theorem3(experiment: Experiment, *, dimension: int) -> dict[str, Any]:
-    """Return what the constants of Theorem 3 of girgis2021 take of an experiment with its schedule: k, eps0,
-    dimension, lipschitz (the clip norm, which no gradient exceeds there) and norm.
+    """Return what the constants of Theorem 3 of girgis2021 depend on, for an experiment with its schedule.
 
     Args:
         experiment: one with that schedule.
         dimension: number of parameters d.
+
+    Returns:
+        The values of k, eps0, dimension, lipschitz (the clip norm, which no gradient exceeds with this
+        schedule) and norm, as ``step_size.second_moment`` takes them.
     """
     return {
         "k": experiment.k,
@@ -73,7 +80,7 @@ def theorem3(experiment: Experiment, *, dimension: int) -> dict[str, Any]:
 
 
 def diameter(experiment: Experiment) -> float:
-    """Return D, of the ball that theta is projected to; for an experiment with a projection."""
+    """Return D, the diameter of the ball that theta is projected to; for an experiment with a projection."""
     return 2 * experiment.projection  # type: ignore[operator]
 
 
