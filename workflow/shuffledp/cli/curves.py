@@ -24,13 +24,11 @@ def epsilon(
     curves = {entry.name: [float(entry.epsilon(**row)) for row in own]}
     printing.warn_of_little(*zip(rows, curves[entry.name], strict=True))
     if randomizer is None and chosen["--accountant"] is None:
-        from shuffledp import accountants
+        from shuffledp.accountants import registry
 
-        of = {"protocol": entry.protocol, "mechanism": entry.mechanism}
-        below = [accountants.get(name) for name in accountants.names("lower", **of)]
-        below = [one for one in below if one.scope == "epsilon"]
+        below = registry.bounds("lower", protocol=entry.protocol, mechanism=entry.mechanism)
         if below:
-            found = [accountants.attempts(below, **row)[0] for row in rows]
+            found = [registry.attempts(below, **row)[0] for row in rows]
             curves["largest lower bound"] = [
                 max((float(columns["epsilon"]) for _, columns in answers), default=0.0) for answers in found
             ]

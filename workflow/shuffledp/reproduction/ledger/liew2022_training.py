@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from shuffledp.profiles.gaussian import gaussian_noise
 from shuffledp.reproduction.ledger.claims import (
@@ -23,9 +24,14 @@ _STATED_SEEDS = 3  # of figure 5b
 _LATE = 8  # epochs of the lowest learning rate, at the end
 
 
-def _seeds(experiment: str, count: int) -> dict[str, RunKey]:
-    keys = [RunKey("training", experiment, f"seed{seed}") for seed in range(count)]
-    return {f"{experiment}/{key.seed}": key for key in keys}
+def _runs(seeds: Mapping[str, int]) -> dict[str, RunKey]:
+    """Return the keys of the runs of experiments, of each so many seeds."""
+    keys = [
+        RunKey("training", experiment, f"seed{seed}")
+        for experiment, count in seeds.items()
+        for seed in range(count)
+    ]
+    return {f"{key.experiment}/{key.seed}": key for key in keys}
 
 
 def _of(tables: Tables, experiment: str) -> Accuracies:
@@ -45,7 +51,7 @@ def _reaching(found: Accuracies) -> float:
     stated="90%; 6,800",
     rule="about",
     figure="fig3a a",
-    curves=_seeds("liew2022-fig3a", 1),
+    curves=_runs({"liew2022-fig3a": 1}),
 )
 def _l1_accuracy(tables: Tables) -> Decision:
     found = _of(tables, "liew2022-fig3a")
@@ -70,7 +76,7 @@ def _l1_accuracy(tables: Tables) -> Decision:
 
 
 _RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 1, "liew2022-fig3a": 1}  # and their seeds
-_SCHEDULES = ("liew2022-fig5a-003", "liew2022-fig5b")
+_SCHEDULES = {"liew2022-fig5a-003": 1, "liew2022-fig5b": 1}
 
 
 @claim(
@@ -82,7 +88,7 @@ _SCHEDULES = ("liew2022-fig5a-003", "liew2022-fig5b")
     ),
     stated="no significant gain",
     rule="significant",
-    curves={**_seeds("liew2022-fig5a-003", 1), **_seeds("liew2022-fig5b", 1)},
+    curves=_runs(_SCHEDULES),
     figure="fig5b a, b",
 )
 def _l2a(tables: Tables) -> Decision:
@@ -110,9 +116,7 @@ def _l2a(tables: Tables) -> Decision:
     statement="Larger check-in rates do better (appendix D.1, figure 5)",
     stated="ordering",
     rule="order",
-    curves={
-        name: key for experiment, seeds in _RATES.items() for name, key in _seeds(experiment, seeds).items()
-    },
+    curves=_runs(_RATES),
     figure="fig5a a, b, c",
 )
 def _l2b(tables: Tables) -> Decision:
@@ -138,7 +142,7 @@ def _l2b(tables: Tables) -> Decision:
 
 _TO_C = "liew2022-fig3b-removal"  # with noise for a distance of C at eps0 = 8
 _FEDERATED = {4: "liew2022-fig3b-eps4", 8: "liew2022-fig3b", 16: "liew2022-fig3b-eps16"}
-_FEDERATED_SEEDS = {4: 1, 8: 3, 16: 1}
+_FEDERATED_SEEDS = {"liew2022-fig3b-eps4": 1, "liew2022-fig3b": 3, "liew2022-fig3b-eps16": 1}
 
 
 def _noise(tables: Tables, eps0: int) -> float:
@@ -153,7 +157,7 @@ def _noise(tables: Tables, eps0: int) -> float:
     statement="Federated DP-SGD reaches 90% at eps0 = 8, n = 1e7, gamma = 1e-4 (figure 3b)",
     stated="90%",
     rule="about",
-    curves={**_seeds(_FEDERATED[8], _FEDERATED_SEEDS[8]), **_seeds(_TO_C, 1)},
+    curves=_runs({_FEDERATED[8]: _FEDERATED_SEEDS[_FEDERATED[8]], _TO_C: 1}),
     figure="fig3b a",
 )
 def _l4a(tables: Tables) -> Decision:
@@ -189,11 +193,7 @@ def _l4a(tables: Tables) -> Decision:
     statement="Federated DP-SGD converges faster with a larger eps0 (figure 3b)",
     stated="ordering",
     rule="order",
-    curves={
-        name: key
-        for eps0, experiment in _FEDERATED.items()
-        for name, key in _seeds(experiment, _FEDERATED_SEEDS[eps0]).items()
-    },
+    curves=_runs(_FEDERATED_SEEDS),
     figure="fig3b a",
 )
 def _l4b(tables: Tables) -> Decision:
