@@ -60,13 +60,14 @@ test-slurm: $(VENV)/.with-slurm ## Run the workflow on a Slurm of one node, brou
 test-crash: $(VENV)/.with-test ## Kill the smoke run 20 times at random moments, and compare with an undisturbed one (half an hour)
 	SHUFFLEDP_TEST_CRASH=1 $(BIN)/python -m pytest tests/workflow/test_crash.py
 
-lint: $(VENV)/.with-lint ## Check style, types and layers: ruff, snakefmt, mypy, import-linter, snakemake --lint
+lint: $(VENV)/.with-lint ## Check style, types and layers: ruff, snakefmt, mypy, import-linter, snakemake --lint, hadolint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow/Snakefile workflow/rules
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/snakemake --lint
+	$(BIN)/hadolint Dockerfile
 
 docs: $(VENV)/.with-docs ## Make the documentation site, build/docs/index.html (no network is needed to make or to read it)
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs build/docs
