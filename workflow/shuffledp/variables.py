@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
 
 
@@ -62,29 +63,75 @@ class Range(NamedTuple):
     without_most: bool = False
     whole: bool = False
 
+    def number(self, value: object) -> float | None:
+        """Return the number that a value is: an int where whole numbers are meant, else a float.
+
+        Args:
+            value: anything.
+
+        Returns:
+            The number; None if the value is none of the range. nan, infinite ones and those too large for a
+            double never are, nor are truth values and texts. A float is compared with the ends as it is
+            returned, after rounding, and a whole number exactly.
+        """
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return None
+        try:
+            found: float = float(value)
+        except OverflowError:
+            return None
+        if not math.isfinite(found):
+            return None
+        if self.whole:
+            if value != int(value):  # type: ignore[call-overload]  # Real does not promise int()
+                return None
+            found = int(value)  # type: ignore[call-overload]
+        above = found > self.least if self.without_least else found >= self.least
+        below = found < self.most if self.without_most else found <= self.most
+        return found if above and below else None
+
     def __contains__(self, value: object) -> bool:
-        """Return whether a number is one of the values; nan and infinite ones never are."""
-        if not isinstance(value, int | float) or not -math.inf < value < math.inf:
-            return False
-        above = value > self.least if self.without_least else value >= self.least
-        below = value < self.most if self.without_most else value <= self.most
-        return above and below and (not self.whole or value == int(value))
+        """Return whether a value is one of the range; see ``number``."""
+        return self.number(value) is not None
+
+    @property
+    def smallest(self) -> float:
+        """The smallest whole number in the range; -inf if there is none."""
+        if math.isinf(self.least):
+            return self.least
+        return math.floor(self.least) + 1 if self.without_least else math.ceil(self.least)
+
+    @property
+    def largest(self) -> float:
+        """The largest whole number in the range; inf if there is none."""
+        if math.isinf(self.most):
+            return self.most
+        return math.ceil(self.most) - 1 if self.without_most else math.floor(self.most)
 
     @property
     def words(self) -> str:
         """Words for what a value must be, for messages and tables."""
-        if self.whole:
-            return f"a whole number >= {self.least:g}"
-        if self.most == math.inf:
-            return f"a finite number {'>' if self.without_least else '>='} {self.least:g}"
-        return f"a number in {self.interval}"
+        if self.most < math.inf:
+            return f"a {'whole ' if self.whole else ''}number in {self.interval}"
+        kind = f"a {'whole' if self.whole else 'finite'} number"
+        if self.least == -math.inf:
+            return kind
+        return f"{kind} {'>' if self.without_least else '>='} {_exact(self.least)}"
 
     @property
     def interval(self) -> str:
         """The ends, in brackets."""
-        first, last = "(" if self.without_least else "[", ")" if self.without_most else "]"
-        most = "1/2" if self.most == 0.5 else f"{self.most:g}"
-        return f"{first}{self.least:g}, {most}{last}"
+        first = "(" if self.without_least or self.least == -math.inf else "["
+        last = ")" if self.without_most or self.most == math.inf else "]"
+        return f"{first}{_exact(self.least)}, {_exact(self.most)}{last}"
+
+
+def _exact(end: float) -> str:
+    """Return an end of a range as text that means this number and no other."""
+    if end == 0.5:
+        return "1/2"
+    short = f"{end:g}"
+    return short if float(short) == end else repr(end)
 
 
 def counts(least: int) -> Range:

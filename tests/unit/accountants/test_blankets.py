@@ -452,7 +452,7 @@ def test_errors_of_added_scores_are_bounded(way, monkeypatch):
         ({}, "name must be an accountant's where no randomizer is named"),
         ({"name": "share-pld", "share": 0.7}, r"share must lie in \(0, 1/2\], got 0.7; every"),
         ({"name": "share-pld", "share": 0}, r"share must lie in \(0, 1/2\], got 0; every"),
-        ({"name": "share-pld", "share": math.nan}, "share must be a finite number, got nan"),
+        ({"name": "share-pld", "share": math.nan}, r"share must lie in \(0, 1/2\], got nan; every"),
         ({"name": "tv-pld", "tv": 0}, r"tv must lie in \(0, 1\], got 0"),
         (
             {"name": "tv-pld", "tv": 0.9},

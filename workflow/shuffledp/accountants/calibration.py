@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from shuffledp import checks, rounding
-from shuffledp.accountants import blankets, named, registry
+from shuffledp.accountants import blankets, named, registry, systems
 from shuffledp.accountants.inversion import (
     DIGITS,
     SMALLEST_EXPONENT,
@@ -108,7 +108,7 @@ def delta_at(
     """
     eps = checks.real("eps", eps, at_least=0.0)
     entry, setting = _asked(accountant, randomizer, setting)
-    setting["rounds"] = checks.count("rounds", rounds, at_least=0)
+    setting["rounds"] = int(systems.checked("rounds", rounds))
     return delta_of(entry, eps=eps, **setting)
 
 
@@ -276,12 +276,12 @@ def _domain(name: str, setting: Mapping[str, Any]) -> _Domain:
     """Return the values that a variable may take, given the others."""
     variable = VARIABLES[name]
     if variable.whole:
-        least, most = max(int(variable.range.least), 1), int(variable.most)
+        least, most = max(int(variable.range.smallest), 1), int(min(variable.range.largest, variable.most))
         for fewer, more in itertools.pairwise(("arriving", "k", "n")):
             if name == more and fewer in setting:
-                least = checks.count(fewer, setting[fewer])
+                least = int(systems.checked(fewer, setting[fewer]))
             if name == fewer and more in setting:
-                most = checks.count(more, setting[more])
+                most = int(systems.checked(more, setting[more]))
         return _Domain(least, most, least, whole=True, open=name == "rounds")
     smallest = max(variable.least, decimal(1, SMALLEST_EXPONENT))
     first, last = (round(math.log10(end)) * 9 * UNIT for end in (smallest, variable.most))

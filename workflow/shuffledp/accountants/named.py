@@ -98,10 +98,10 @@ def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setti
     if randomizer is None:
         return registry.bracket(rounds=rounds, delta=delta, **setting)
     case = named_cases.case(randomizer, setting)
-    count = checks.count("rounds", rounds, at_least=0)
+    count = int(systems.checked("rounds", rounds))
     value, by = _upper(case, count, delta)
     upper = float(value)
-    lower, words = named_lower.of_case(case, count, checks.probability("delta", delta, zero=True))
+    lower, words = named_lower.of_case(case, count, systems.checked("delta", delta))
     registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{by!r}"))
     # rounding may let the ends cross where both are the pure DP of the protocol
     return registry.Bracket(min(lower, upper), upper, (words, by), case.system.neighbours)

@@ -94,7 +94,7 @@ class Accountant:
         """
         checked = self.system.checked(setting, f"accountant {self.name!r}")
         counts = _rounds(rounds)
-        delta = checks.probability("delta", delta, zero=True)
+        delta = systems.checked("delta", delta)
         flat = counts.ravel()
         if delta < numerics.SMALLEST_DELTA:
             delta = 0.0 if self.kind != "lower" or delta == 0 else numerics.SMALLEST_DELTA
@@ -272,7 +272,7 @@ def attempts(
         # what is wrong with the question is no matter of one accountant
         entry.system.checked(setting, f"accountant {entry.name!r}")
         _rounds(rounds)
-        checks.probability("delta", delta, zero=True)
+        systems.checked("delta", delta)
         try:
             found.append((entry, entry.details(rounds=rounds, delta=delta, **setting)))
         except (ValueError, ArithmeticError) as error:
@@ -383,7 +383,7 @@ def bracket(
     """
     system = systems.get(protocol, mechanism)
     system.checked(setting, "the bracket")
-    count = checks.count("rounds", rounds, at_least=0)
+    count = int(systems.checked("rounds", rounds))
     check_limit("rounds", count)
     sides: tuple[Kind, Kind] = ("lower", "upper")
     of_sides = {kind: bounds(kind, protocol=protocol, mechanism=mechanism) for kind in sides}

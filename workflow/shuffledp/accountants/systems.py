@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 import enum
 import math
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
-from shuffledp import checks
 from shuffledp.approximate_dp.composition import ApproximateDP
 from shuffledp.variables import OF_QUESTIONS, VARIABLES, check_limit
 
@@ -41,23 +42,25 @@ def checked(name: str, value: Any) -> float:
         name: of the variable.
         value: the value that was given.
 
+    Returns:
+        An int where the variable is a whole number, else a float.
+
     Raises:
-        ValueError: it is out of the variable's range.
+        ValueError: it is no single number, or out of the variable's range.
     """
-    wanted = VARIABLES[name].range
-    if isinstance(value, list | tuple):
-        raise ValueError(f"{name} must be a single real number, got {value!r}{VARIABLES[name].several}")
-    if wanted.whole:
-        return checks.count(name, value, at_least=int(wanted.least))
-    if wanted.most == math.inf:
-        return (
-            checks.positive(name, value) if wanted.without_least else checks.real(name, value, at_least=0.0)
+    variable = VARIABLES[name]
+    if isinstance(value, bool) or not isinstance(value, Real):
+        several = isinstance(value, Sized) and not isinstance(value, str | bytes)
+        got = " ".join(reprlib.repr(value).split()) if several else repr(value)
+        raise ValueError(
+            f"{name} must be a single real number, got {got}{variable.several if several else ''}"
         )
-    if (wanted.least, wanted.most) == (0, 1):
-        return checks.probability(name, value, zero=not wanted.without_least, one=not wanted.without_most)
-    number = checks.real(name, value)
-    if number not in wanted:
-        raise ValueError(f"{name} must lie in {wanted.interval}, got {value!r}{VARIABLES[name].hint}")
+    number = variable.range.number(value)
+    if number is None:
+        wanted = variable.range
+        within = wanted.most < math.inf and not wanted.whole
+        must = f"lie in {wanted.interval}" if within else f"be {wanted.words}"
+        raise ValueError(f"{name} must {must}, got {value!r}{variable.hint}")
     return number
 
 

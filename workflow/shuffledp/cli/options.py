@@ -92,29 +92,23 @@ class Number(click.ParamType[float]):
         """
         if self._several and "," in text:
             raise ValueError(f"{option} must be one number, got {text!r}{self._several}")
-        number = _finite(text)
-        if number not in self._values:
+        number = self._values.number(_meant(text))
+        if number is None:
             raise ValueError(f"{option} must be {self._wanted}, got {text!r}")
-        number = int(number) if self._values.whole else float(number)
         words = self._limit.beyond(number, zero=0 in self._values) if self._limit else None
         if words:
             raise ValueError(f"{option} {words}")
         return number
 
 
-def _finite(text: str) -> float:
-    """Return the finite number that a text means, a whole one exactly as int; nan if there is none."""
-    try:
-        number: float = int(text)
-    except ValueError:
+def _meant(text: str) -> float:
+    """Return the number that a text means, a whole one exactly as int; nan if there is none."""
+    for read in (int, float):
         try:
-            number = float(text)
+            return read(text)
         except ValueError:
-            return math.nan
-    try:
-        return number if math.isfinite(number) else math.nan
-    except OverflowError:  # an int beyond the largest float
-        return math.nan
+            continue
+    return math.nan
 
 
 def _option(variable: Variable, values: Range, words: str, *, required: bool) -> Callable[[Command], Command]:

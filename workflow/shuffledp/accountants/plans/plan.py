@@ -133,7 +133,7 @@ class Plan:
             raise ValueError(
                 f"rounds must hold a number for each of {len(self.phases)} phases, got {len(rounds)}"
             )
-        counts = _counts(self.phases, [checks.count("rounds", value, at_least=0) for value in rounds])
+        counts = _counts(self.phases, [int(systems.checked("rounds", value)) for value in rounds])
         if side == "lower":
             return composed(counts, self.delta, "lower")
         if self.differing == 1:

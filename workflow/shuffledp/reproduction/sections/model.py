@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -147,15 +148,16 @@ def of_variable(variable: Variable) -> Any:
     ends, limit = variable.range, variable.limit
     described = Field(description=variable.description)
     if variable.whole:
-        return Annotated[int, Count(ends.least, limit.most if limit else None), described]
+        most = min(ends.largest, limit.most if limit else math.inf)
+        return Annotated[int, Count(ends.smallest, None if most == math.inf else most), described]
     found: dict[str, Any] = {}
-    if limit and limit.least > ends.least and ends.without_least:
+    if limit and ends.without_least and limit.least > ends.least >= 0:
         found["ge"] = limit.least
-    else:
+    elif ends.least > -math.inf:
         found["gt" if ends.without_least else "ge"] = _bound(ends.least)
-    if limit and limit.most < float("inf"):
+    if limit and limit.most < ends.most:
         found["le"] = _bound(limit.most)
-    elif ends.most < float("inf"):
+    elif ends.most < math.inf:
         found["lt" if ends.without_most else "le"] = _bound(ends.most)
     return Annotated[float, Field(**found), described]
 
