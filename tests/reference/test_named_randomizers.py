@@ -10,11 +10,12 @@ import pytest
 from mpmath import mp
 from scipy import stats
 
-from reference.exact import eps_between, shuffle_law, subsampled_law
 from shuffledp.accountants import bracket
 from shuffledp.profiles import attacks, caps, four_kinds
 from shuffledp.profiles.named_randomizers import named
 from shuffledp.randomizers.constants import privunit
+
+from .exact import eps_between, shuffle_law, subsampled_law
 
 ROUNDING = 1e-11
 

@@ -8,10 +8,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.reference.exact import mp, number
 
 from shuffledp import accountants, numerics, profiles
 from shuffledp.distributions.tilted_binomials import TiltedBinomials, binomial_blocks
+
+from .exact import mp, number
 
 CLONES = {"feldman2022": lambda e: 2 / (e + 1), "feldman2021": lambda e: 1 / e}
 

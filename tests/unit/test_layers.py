@@ -95,9 +95,12 @@ def test_few_modules_stand_beside_the_folders():
 
 
 def test_the_tests_have_the_folders_of_the_package(root):
-    folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert folders
-    assert folders <= {path.name for path in (root / "tests/unit").iterdir()}
+    """Each folder that holds modules has a twin that holds tests, and no other folder holds any."""
+    unit = root / "tests/unit"
+    tested = {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}
+    code = {path.parent.relative_to(ROOT) for path in SOURCES.values() if path.name != "__init__.py"}
+    assert len(code) > 30
+    assert code == tested
 
 
 # A name with dots in double backquotes: a module of this package, or what one of its modules has.

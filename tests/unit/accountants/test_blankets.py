@@ -14,34 +14,13 @@ from shuffledp import accountants, numerics
 from shuffledp.accountants import blankets, systems
 from shuffledp.accountants.curves import evaluate
 from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records, worst_kinds
-from shuffledp.profiles.inversion import outcomes_epsilon
 from shuffledp.profiles.named_randomizers import named
-from shuffledp.randomizers import registry
+
+from ..profiles.test_named_randomizers import WITHOUT, ids
 
 MNIST = {"n": 6e4, "k": 2e3, "eps0": 2.0, "rounds": 5800, "delta": 1e-5}
 LARGE = {"n": 1e6, "k": 1e3, "eps0": 2.0, "rounds": 1e5, "delta": 1e-8}
 SMALL = {"n": 1000, "k": 100, "eps0": 1.5, "rounds": 50, "delta": 1e-6}
-WITHOUT = [
-    ("krr", {"categories": 10}),
-    ("krr", {"categories": 2}),
-    ("subset-selection", {"categories": 20, "subset": 4}),
-    ("subset-selection", {"categories": 5, "subset": 3}),
-    ("local-hashing", {"cells": 8}),
-    ("public-hashing", {"cells": 8}),
-    ("hadamard-response", {}),
-    ("oue", {}),
-    ("rappor", {}),
-    ("privunit", {"dimension": 100}),
-    ("hemisphere", {}),
-    ("coordinate", {}),
-    ("coordinate", {"dimension": 5}),
-    ("laplace", {}),
-    ("piecewise", {}),
-]
-
-
-def ids(value):
-    return value if isinstance(value, str) else "-".join(f"{one:g}" for one in value.values()) or "plain"
 
 
 # --- values
@@ -91,51 +70,6 @@ def test_privunit_in_the_dimension_of_the_network():
     assert accountants.epsilon(**MNIST, randomizer="privunit", dimension=13706) < 0.5476
 
 
-# --- the table of blankets
-
-
-def table(name, parameters, e):
-    """Mass b of the blanket, share f, and t/b, from the definitions."""
-    k, s = parameters.get("categories"), parameters.get("subset")
-    g, r = parameters.get("cells"), math.sqrt(e)
-    return {
-        "krr": lambda: (k / (e + k - 1), 1 / k, 1 / k),
-        "subset-selection": lambda: (k / (k + (e - 1) * s), s / k, s * (k - s) / (k * (k - 1))),
-        "local-hashing": lambda: (g / (e + g - 1), 1 / g, 1 / g),
-        "public-hashing": lambda: (g / (e + g - 1), 1 / g, 1 / g),
-        "hadamard-response": lambda: (2 / (e + 1), 0.5, 0.25),
-        "oue": lambda: ((e + 1) / (2 * e), 1 / (e + 1), e / (e + 1) ** 2),
-        "rappor": lambda: (1 / r, 1 / (r + 1), r / (r + 1) ** 2),
-        "hemisphere": lambda: (2 / (e + 1), 0.5, 0.5),
-        "coordinate": lambda: (2 / (e + 1), 0.5, 0.5),
-        "laplace": lambda: (1 / r, 1 / (r + 1), (1 - 1 / r) / (e - 1) * r),
-        "piecewise": lambda: (1 / r, 1 / (r + 1), 1 / (r + 1)),
-    }[name]()
-
-
-@pytest.mark.parametrize("eps0", [0.01, 1.0, 4.0])
-@pytest.mark.parametrize(("name", "parameters"), [case for case in WITHOUT if case[0] != "privunit"], ids=ids)
-def test_the_table(name, parameters, eps0):
-    e = math.exp(eps0)
-    blanket, share, tilted = table(name, parameters, e)
-    found = named(name, eps0=eps0, **parameters)
-    assert (1 / blanket - 1) / (e - 1) == pytest.approx(share, rel=1e-9)
-    if share > 0.5:
-        assert found.share is None
-    else:
-        assert share <= found.share <= share * (1 + 1e-11)
-    tv = (e - 1) * blanket * tilted
-    assert tv * (1 - 1e-12) <= found.tv <= tv * (1 + 1e-11)
-
-
-def test_a_collision_that_is_known_lowers_total_variation():
-    without, with_it = (
-        named("local-hashing", eps0=1.0, cells=4, **more) for more in ({}, {"collision": 0.25})
-    )
-    assert with_it.tv == pytest.approx(0.75 * without.tv, rel=1e-9)
-    assert with_it.share == without.share
-
-
 # Exact, of one round of two cells with all others on a third record, each hash function equally likely.
 @pytest.mark.parametrize(
     ("n", "least"), [(100, 1.549), (1000, 0.3084), pytest.param(10_000, 0.0827, marks=pytest.mark.slow)]
@@ -168,25 +102,6 @@ def test_a_lower_bound_above_the_upper_one_is_not_hidden(monkeypatch):
     accountants.registry.check_order(0.0, 0.0, ("one", "other"))
     with pytest.raises(ArithmeticError, match=r"1.00001 of one exceeds the upper bound 1 of other"):
         accountants.registry.check_order(1 + 1e-5, 1.0, ("one", "other"))
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 4, 5, 40])
-def test_the_cap_around_a_vector_at_right_angles(dimension):
-    eps0 = 1.0
-    found = named("privunit", eps0=eps0, dimension=dimension)
-    vectors = np.random.default_rng(5).normal(size=(200_000, dimension))
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    threshold = registry_threshold(dimension, eps0)
-    both = np.mean((vectors[:, 0] >= threshold) & (vectors[:, 1] >= threshold))
-    # the first class is what lies in both caps; its law for the first record is e b times its measure
-    high = 1 / (math.exp(-eps0) - math.expm1(-eps0) * found.share)
-    assert found.first[0] / high == pytest.approx(both, abs=5 * math.sqrt(both / 200_000) + 1e-5)
-
-
-def registry_threshold(dimension, eps0):
-    from shuffledp.randomizers import constants
-
-    return constants.privunit(dimension=dimension, eps0=eps0).threshold
 
 
 # --- what must hold between the answers
@@ -345,64 +260,6 @@ def test_a_frequency_at_which_the_law_of_the_others_cancels_is_no_fault():
     setting = {**MNIST, "eps0": 0.33311806403569183}
     found = accountants.bracket(**setting, randomizer="hemisphere")
     assert 0.9 * found.upper < found.lower < found.upper
-
-
-def test_a_training_knows_its_randomiser():
-    for name in registry.PURE:
-        randomizer, parameters = named_randomizers.of_training(name, dimension=64)
-        assert named(randomizer, eps0=1.0, **parameters).share <= 0.5
-    assert named_randomizers.of_training("l2_privunit", dimension=64) == ("privunit", {"dimension": 64})
-    with pytest.raises(ValueError, match=r"randomizer must be one of l2_privunit.*got 'gaussian'"):
-        named_randomizers.of_training("gaussian", dimension=64)
-
-
-# --- scores
-
-
-@pytest.mark.parametrize(
-    ("law", "count"),
-    [
-        ([0.1, 0.8, 0.1], 200_000),
-        ([0.2, 0, 0, 0.3, 0, 0, 0, 0.5], 30_000),
-        ([0.001, 0, 0, 0, 0, 0.99, 0, 0.009], 1_000_000),
-    ],
-)
-def test_both_ways_to_add_up_scores_agree(law, count, monkeypatch):
-    law = np.array(law) / sum(law)
-    monkeypatch.setattr(attacks, "_DIRECT", 10**6)
-    direct = attacks._sum([(law, count)], 60.0)
-    monkeypatch.setattr(attacks, "_DIRECT", 1)
-    transformed = attacks._sum([(law, count)], 60.0)
-    peaks = [int(one.mass.argmax()) for one in (direct, transformed)]
-    below = min(peaks)
-    above = min(one.mass.size - peak for one, peak in zip((direct, transformed), peaks, strict=True))
-    (one, wrong), (two, also) = (
-        (each.mass[peak - below : peak + above], each.error[peak - below : peak + above])
-        for each, peak in zip((direct, transformed), peaks, strict=True)
-    )
-    large = one > 1e-24 * one.max()
-    assert two[large] == pytest.approx(one[large], rel=1e-8)
-    assert large.sum() > 1000
-    # which they say of themselves, and not much too loudly
-    assert (np.abs(two - one)[large] <= (wrong * one + also * two)[large]).all()
-    assert also[large].max() < 1e-6
-
-
-@pytest.mark.parametrize("way", ["direct", "transformed"])
-def test_errors_of_added_scores_are_bounded(way, monkeypatch):
-    """Against the binomial law at 50 digits; the law is of doubles, whose sum is not quite 1."""
-    monkeypatch.setattr(attacks, "_DIRECT", 10**6 if way == "direct" else 1)
-    law, count = np.array([0.3, 0.7]), 40_000
-    found = attacks._sum([(law, count)], 60.0)
-    with mp.workdps(50):
-        low, high = (mp.mpf(float(one)) for one in law)
-        start = round(0.7 * count) - int(found.mass.argmax())
-        for index in range(0, found.mass.size, 97):
-            place = start + index
-            truth = mp.binomial(count, place) * high**place * low ** (count - place)
-            wrong = abs(found.mass[index] / truth - 1)
-            assert wrong <= found.error[index] + 2 * count * 2.0**-53
-            assert wrong > found.error[index] * 1e-8
 
 
 # --- refusals
@@ -600,49 +457,6 @@ def test_two_records_at_a_delta_without_an_exact_law():
 # --- many clients, and an eps0 at which little is hidden
 
 
-def test_many_clients_are_merged_on_the_safe_side(monkeypatch):
-    """Where numbers of reports are too many they are merged more coarsely, which costs a thousandth."""
-    setting = {"n": 10_000, "k": 3000, "eps0": 1.0, "share": 0.3, "tv": 0.25}
-    monkeypatch.setattr(four_kinds.listed, "_LISTED", 0)
-    fine = four_kinds.kinds_outcomes(**setting)
-    monkeypatch.setattr(four_kinds.bound, "_COARSER", (32.0,))
-    coarse = four_kinds.kinds_outcomes(**setting)
-    for delta in (1e-3, 1e-8):
-        one, other = (outcomes_epsilon(pair, delta=delta, bound="upper") for pair in (fine, coarse))
-        assert one <= other <= one * 1.003
-    assert coarse.loss.size != fine.loss.size
-
-
-@pytest.mark.parametrize("given", [{"share": 0.3}, {"tv": 0.15}, {"share": 0.3, "tv": 0.15}], ids=str)
-def test_numbers_that_all_count_as_one_cell_are_an_upper_bound(monkeypatch, given):
-    """Of few clients, where every outcome can be listed; cells are so wide that each has all totals."""
-    setting = {"n": 9, "k": 7, "eps0": 1.0, **given}
-    exact = four_kinds.kinds_outcomes(**setting)
-    monkeypatch.setattr(four_kinds.listed, "_LISTED", 0)
-    monkeypatch.setattr(four_kinds.bound, "_COARSER", (2.0,))
-    monkeypatch.setattr(four_kinds.merged, "_SPACING", (4.0, 4.0))
-    merged = four_kinds.kinds_outcomes(**setting)
-    eps = np.linspace(0.0, 1.0, 41)
-    one, other = (
-        pair.mass @ np.maximum(-np.expm1(eps - pair.loss[:, None]), 0.0) for pair in (exact, merged)
-    )
-    assert np.all(other >= one * (1 - 1e-12))
-    assert np.any(other > one * 1.01)  # which no other cells would give
-
-
-@pytest.mark.parametrize("given", [{"share": 0.3}, {"tv": 0.1}], ids=str)
-def test_blocks_of_more_numbers_than_are_summed_one_by_one(monkeypatch, given):
-    setting = {"n": 10**12, "k": 10**12, "eps0": 0.5, **given}
-    monkeypatch.setattr(four_kinds.merged, "_DIFFERENCES", 2**8)
-    monkeypatch.setattr(four_kinds.bound, "_COARSER", (2.0,))
-    wide = four_kinds.kinds_outcomes(**setting)
-    monkeypatch.setattr(four_kinds.merged, "_LONGEST", 2**12)
-    narrow = four_kinds.kinds_outcomes(**setting)
-    for delta in (1e-7, 1e-12):
-        one, other = (outcomes_epsilon(pair, delta=delta, bound="upper") for pair in (narrow, wide))
-        assert one * (1 - 1e-9) <= other <= one * 1.0005
-
-
 def test_a_named_randomiser_of_many_clients_is_answered():
     found = accountants.bracket(n=39_552, eps0=3.0, rounds=1, delta=8.2e-11, randomizer="rappor")
     assert found.names[1] == "shuffle-blanket-pld"
@@ -672,30 +486,11 @@ def test_a_named_randomiser_is_never_above_every_other(protocol, eps0):
     assert found.upper <= anyone.upper
 
 
-@pytest.mark.slow
-def test_more_totals_than_seconds_allow_are_refused():
-    with pytest.raises(ValueError, match=r"n must be smaller .* got 100000000; leave tv out"):
-        four_kinds.kinds_outcomes(n=10**8, k=10**8, eps0=10.0, share=0.2, tv=0.2, nats=600.0)
-
-
 def test_a_system_is_known_once_for_each_protocol_and_mechanism():
     for protocol, names in blankets.NAMES.items():
         for mechanism in blankets.KNOWN:
             assert systems.get(protocol, mechanism).default == names[mechanism]
             assert names[mechanism].endswith(f"{mechanism}-pld")
-
-
-def test_kinds_add_up():
-    for eps0 in (1e-3, 1.0, 5.0):
-        for numbers in ({}, {"share": 0.2}, {"tv": 0.4 * math.tanh(eps0 / 2)}, {"share": 0.3, "tv": 1e-4}):
-            kinds = worst_kinds.kinds(eps0=eps0, **numbers)
-            e = math.exp(eps0)
-            total = kinds.plain + e * kinds.heavy + (e + 1) * kinds.tilted
-            assert total == pytest.approx(1, rel=1e-12)
-            assert 2 * kinds.tilted + kinds.plain + kinds.heavy + kinds.revealed == pytest.approx(
-                1, rel=1e-12
-            )
-            assert min(kinds.tilted, kinds.plain, kinds.heavy, kinds.revealed) >= 0
 
 
 def test_what_would_take_minutes_is_refused_before_it_is_computed(monkeypatch):

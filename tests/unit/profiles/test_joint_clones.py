@@ -1,5 +1,7 @@
 """Clones and sampling taken together: the pair by enumeration, its accountants by what must hold."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from fractions import Fraction
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants
-from shuffledp.profiles.joint_clones import joint_clones
+from shuffledp.profiles.joint_clones import joint_clones, joint_pair
 
 # (n, k, eps0, rounds, delta): between an optimistic and a pessimistic lattice by independent code, and how
 # near the lower end must come
@@ -140,3 +142,40 @@ def test_what_a_failing_randomiser_costs():
     assert costs[0] == pytest.approx(pure, rel=1e-9)
     assert pure < costs[1] < 1.01 * pure
     assert costs[2] == math.inf
+
+
+def scale(k, absent):
+    """The deviation of the loss of k reports at eps0 = 1, to first order."""
+    return 2 * math.sinh(0.5) / math.sqrt(k) * k / (absent + k)
+
+
+@pytest.mark.parametrize("absent", [0, 2 * 10**5])
+def test_numbers_of_clones_that_are_left_out_count_for_an_upper_bound(absent):
+    k, eps = 10**5, 8 * scale(10**5, absent)
+    pair = joint_pair(absent=float(absent), k=k, eps0=1.0, bound="upper", relative_width=0.0, nats=3.0)
+    value, error = pair.hockey_stick(np.full(1, eps))
+    truth = joint_clones(eps, n=k + absent, k=k, eps0=1.0, bound="exact")
+    assert value[0] + error[0] < truth < value[0] + pair.lost
+    # e^-3 below the window, and twice above it
+    assert pair.lost > 2.9 * math.exp(-3)
+
+
+@pytest.mark.parametrize("absent", [0, 2 * 10**5])
+def test_blocks_of_clones_spread_outward(absent):
+    """Blocks so wide that the side is seen, against every number by itself."""
+    eps, found = scale(10**5, absent) * np.array([1.0, 3.0, 6.0]), {}
+    for bound, width in (("lower", 0.02), ("exact", 0.0), ("upper", 0.02)):
+        pair = joint_pair(absent=float(absent), k=10**5, eps0=1.0, bound=bound, relative_width=width)
+        found[bound], _ = pair.hockey_stick(eps)
+    assert (found["lower"] < found["exact"] * (1 - 1e-3)).all()
+    assert (found["upper"] > found["exact"] * (1 + 1e-3)).all()
+
+
+def test_blocks_of_clones_keep_what_differs_within_them():
+    """The mean square of the tilts is convex in density and tilt together, however many coins there are."""
+    found = {}
+    for bound, width in (("lower", 0.02), ("exact", 0.0), ("upper", 0.02)):
+        pair = joint_pair(absent=2e5, k=10**5, eps0=1.0, bound=bound, relative_width=width)
+        found[bound] = float(pair.weights @ pair.tilts**2)
+    assert found["lower"] < found["exact"] * (1 - 1e-8)
+    assert found["upper"] > found["exact"] * (1 + 1e-8)

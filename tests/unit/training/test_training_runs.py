@@ -1,28 +1,21 @@
 """Runs: what an experiment may be, checkpoints, and a kill in the middle of an epoch."""
 
-import inspect
 import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from shuffledp.accountants import systems
 from shuffledp.convergence import girgis2021_convergence
 from shuffledp.profiles.gaussian import gaussian_delta
-from shuffledp.records import digest, files, requests
-from shuffledp.reproduction import config
+from shuffledp.records import digest
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
-from shuffledp.training.costs import WITHIN, core_seconds
 from shuffledp.training.experiment import Experiment
 from shuffledp.training.sgd import schedule
-from shuffledp.training.sgd.schedule import SAMPLING
 
 GOOD = {
     "name": "tiny",
@@ -150,133 +143,6 @@ def test_an_epoch_may_have_rounds_of_its_own():
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
 
 
-def test_checks_of_arguments_make_no_run_stale():
-    plain = recorded.product(experiment(), "results", 0)
-    other = recorded.product(
-        experiment(k=None, protocol="shuffled-check-in", rate=0.1, bootstrap=True), "results", 0
-    )
-    for run in (plain, other):
-        assert "shuffledp.checks" in digest.modules_behind(run.modules)
-        assert "shuffledp.checks" not in digest.modules_behind(run.modules, run.without)
-    assert "shuffledp.training.data.population" in digest.modules_behind(other.modules, other.without)
-
-
-def test_runs_that_are_made_do_not_depend_on_the_protocols(shipped):
-    runs = [
-        recorded.product(entry, "results", 0) for entry in shipped.experiments if entry.protocol == SAMPLING
-    ]
-    assert len(runs) >= 6
-    new = {"protocol", "rate", "slots", "participation"}
-    for run in runs:
-        behind = digest.modules_behind(run.modules, run.without)
-        assert not {"shuffledp.protocols", "shuffledp.training.sgd.checkin_sgd"} & set(behind)
-        assert not new & set(run.parameters["experiment"])
-
-
-@pytest.mark.parametrize(
-    ("changes", "system", "setting"),
-    [
-        ({}, ("subsampled-shuffle", "ldp"), {"n": 600, "k": 100, "eps0": 1.5, "delta": 1e-5}),
-        (
-            {"protocol": "shuffled-check-in", "rate": 0.1, "k": None},
-            ("shuffled-check-in", "ldp"),
-            {"n": 600, "rate": 0.1, "eps0": 1.5, "delta": 1e-5},
-        ),
-        (
-            {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN},
-            ("shuffled-check-in", "approximate-ldp"),
-            {"n": 600, "rate": 0.1, "eps0": 2.0, "delta0": 1e-5, "delta": 1e-5},
-        ),
-        (
-            {
-                **{"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN},
-                **{"eps0": None, "delta0": None, "noise_multiplier": 1.3},
-            },
-            ("distributed-check-in", "gaussian"),
-            {"n": 600, "rate": 0.1, "sigma": 0.65, "delta": 1e-5},
-        ),
-        (
-            {"protocol": "fixed-window", "slots": 10, "k": None},
-            ("fixed-window", "ldp"),
-            {"slots": 10, "participation": 1.0, "eps0": 1.5, "delta": 1e-5},
-        ),
-        (
-            {"protocol": "fixed-window", "slots": 10, "participation": 0.5, "k": None},
-            ("fixed-window", "ldp"),
-            {"slots": 10, "participation": 0.5, "eps0": 1.5, "delta": 1e-5},
-        ),
-        (
-            {"protocol": "sliding-window", "slots": 10, "k": None},
-            ("sliding-window", "ldp"),
-            {"slots": 10, "eps0": 1.5, "delta": 1e-5},
-        ),
-        (
-            {"protocol": "averaged-window", "slots": 10, "k": None},
-            ("averaged-window", "ldp"),
-            {"n": 600, "slots": 10, "eps0": 1.5, "delta": 1e-5},
-        ),
-    ],
-)
-def test_the_system_that_accounts_for_an_experiment(changes, system, setting):
-    found = accounting(experiment(delta=1e-5, **changes))
-    assert found[system] == setting
-    for each, variables in found.items():
-        assert set(systems.get(*each).variables) == set(variables) - {"delta"}
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"delta": None},
-        {"protocol": "fixed-window", "slots": 10, "k": None, **GAUSSIAN},
-        GAUSSIAN,
-        {"randomizer": "none", "clip": "none", "clip_norm": None, "eps0": None},
-    ],
-)
-def test_what_no_system_accounts_for(changes):
-    assert accounting(experiment(**{"delta": 1e-5, **changes})) == {}
-
-
-@pytest.mark.parametrize(
-    ("changes", "rounds"),
-    [
-        ({}, 1),
-        ({"protocol": "shuffled-check-in", "rate": 0.1, "k": None}, 1),
-        ({"protocol": "fixed-window", "slots": 10, "k": None}, 10),
-        ({"protocol": "averaged-window", "slots": 10, "k": None}, 10),
-        ({"protocol": "sliding-window", "slots": 10, "k": None}, 591),  # the slots 10 to 600
-    ],
-)
-def test_a_window_counts_as_one_round_of_its_system(changes, rounds):
-    assert rounds_of_one(experiment(delta=1e-5, **changes)) == rounds
-
-
-def test_calibrated_noise_is_accounted_for_as_what_it_is():
-    changes = {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN, "delta": 1e-5}
-    found = accounting(experiment(**changes))
-    assert list(found) == [("shuffled-check-in", "approximate-ldp"), ("shuffled-check-in", "gaussian")]
-    sigma = found["shuffled-check-in", "gaussian"]["sigma"]
-    # over the largest distance of two clipped gradients, it is what keeps (eps0, delta0)
-    assert gaussian_delta(eps=2.0, noise=sigma) == pytest.approx(1e-5, rel=1e-6)
-
-
-def test_runs_of_other_protocols_are_not_accounted_for_as_sampling(root, tmp_path):
-    layer = tmp_path / "layer.yaml"
-    layer.write_text(
-        "training: {experiments: {girgis2021-fig3: {protocol: shuffled-check-in, rate: 0.1, k: 6000}}}\n"
-    )
-    with pytest.raises(
-        ValueError, match=r"'girgis2021-upper' is for subsampled-shuffle .* shuffled-check-in"
-    ):
-        config.load([root / "config/config.yaml", layer])
-    layer.write_text(
-        "progress: {liew2022: {fig3b: {panels: {a: {lines: [\n{experiment: none, label: l, "
-        "color: '#000000', line: solid}]}}}}}\n"
-    )
-    with pytest.raises(ValueError, match=r"one of training.experiments .* got 'none' .*layer.yaml line 2"):
-        config.load([root / "config/config.yaml", layer])
-
-
 THEOREM3 = {
     "model": "logistic_binary",
     "digits": (3, 8),
@@ -300,44 +166,6 @@ def test_steps_of_theorem_3():
     assert Experiment.from_parameters("tiny", found.parameters(0)) == found
     plain = experiment()
     assert [schedule.step(plain, index, dimension=13_706) for index in (0, 5, 6, 17)] == [0.3, 0.3, 0.1, 0.1]
-
-
-CROWDED = {"girgis2021-theorem3", "fashion-fig6"}  # trained where ten other processes shared two cores
-
-
-def test_costs_are_those_of_the_records(root, shipped):
-    """Of one core of a CPU, each experiment by itself and all of them together."""
-    ratios, estimated, recorded = {}, 0.0, 0.0
-    for entry in shipped.experiments:
-        paths = [root / run.record for run in shipped.trainings(entry) if (root / run.record).exists()]
-        found = [files.read_json(path)["environment"] for path in paths]
-        seconds = [
-            one["training_seconds"]
-            for one in found
-            if one["device"]["type"] == "cpu" and one["device"]["threads"] == 1
-        ]
-        if seconds and entry.name not in CROWDED:
-            ratios[entry.name] = float(np.mean(seconds)) / core_seconds(entry)
-            estimated += len(seconds) * core_seconds(entry)
-            recorded += sum(seconds)
-    assert len(ratios) > 10
-    assert all(1 / WITHIN < ratio < WITHIN for ratio in ratios.values()), ratios
-    assert 1 / 1.5 < recorded / estimated < 1.5
-
-
-def test_the_shipped_experiments(shipped):
-    rounds = {entry.name: entry.rounds for entry in shipped.experiments}
-    assert rounds["girgis2021-fig3"] == rounds["girgis2021-fig3-normclip"] == 1200
-    assert rounds["girgis2021-fig6-hemisphere"] == rounds["girgis2021-fig6-privunit"] == 6000
-    with pytest.raises(ValueError, match="no experiment 'girgis2021-fig7'; it has girgis2021-fig3"):
-        shipped.experiment("girgis2021-fig7")
-
-
-def test_a_bad_experiment_in_the_configuration_is_named_with_its_line(root, tmp_path):
-    layer = tmp_path / "layer.yaml"
-    layer.write_text("training:\n  experiments:\n    girgis2021-fig3:\n      k: 70000\n")
-    with pytest.raises(ValueError, match=r"k must be at most n.*layer.yaml line 4"):
-        config.load([root / "config/config.yaml", layer])
 
 
 def test_training_imports_no_torch_until_it_runs():
@@ -514,137 +342,3 @@ def test_hard_case_f1_kill_in_the_middle_of_an_epoch(root, tmp_path):
         check=True,
     )
     assert "up to date" in again.stdout
-
-
-# --- replays, and what decides a run
-
-REPLAYED = {"n": 400, "k": 40, "epochs": (2,), "learning_rates": (0.3,), "epoch_rounds": 2}
-
-
-@pytest.fixture(scope="module")
-def replayed(tmp_path_factory):
-    pytest.importorskip("torch")
-    import torch
-
-    from shuffledp.reproduction.trainings import making
-    from shuffledp.training import runs
-    from shuffledp.training.sgd import loop
-
-    folder = tmp_path_factory.mktemp("replayed")
-    found = experiment(**REPLAYED)
-    data = runs.load(found, root=None, on=torch.device("cpu"))
-    product = recorded.product(found, str(folder), 3)
-    request = requests.stage(product, folder / "requests")
-    making.make(request, name="tiny", checkpoint=folder / "c.pt", on=torch.device("cpu"), data=data)
-    return found, product, data, loop
-
-
-def test_a_run_is_reproduced_and_a_changed_value_is_noticed(replayed, monkeypatch):
-    from shuffledp.records import files
-    from shuffledp.reproduction.trainings import replay
-
-    found, product, data, loop = replayed
-    said = []
-    setting = {"seed": 3, "folder": str(Path(product.record).parent), "data": data, "say": said.append}
-    assert replay.replay(found, **setting, rows=2, stamp=False)
-    assert said.pop().endswith("seed3.csv, 2 of 2 epochs: reproduced")
-    # a record of other code becomes current by proof alone
-    record = files.read_json(product.record)
-    record["request"]["code"] = "0" * 16
-    files.write_json(product.record, record)
-    assert not product.is_current()
-    rate = loop.schedule.step
-    monkeypatch.setattr(loop.schedule, "step", lambda *given, **named: 10 * rate(*given, **named))
-    assert not replay.replay(found, **setting, rows=1, stamp=True)
-    assert "not reproduced: " in said[-1]
-    assert not product.is_current()
-    monkeypatch.undo()
-    assert replay.replay(found, **setting, rows=1, stamp=True)
-    assert product.is_current()
-    assert files.read_json(product.record)["environment"]["proof"]["epochs"] == 1
-    Path(product.outputs[0]).write_text(Path(product.outputs[0]).read_text().replace("2", "3"))
-    with pytest.raises(ValueError, match="is not the file that was recorded; train the run again"):
-        replay._stamp(product, 1)
-
-
-KINDS_OF_RUNS = {
-    "coordinates": {},
-    "clipped by norm": {"clip": "norm"},
-    "hadamard": {"randomizer": "l1_hadamard", "clip": "norm"},
-    "hemisphere": {"randomizer": "l2_hemisphere", "clip": "norm"},
-    "privunit": {"randomizer": "l2_privunit", "clip": "norm"},
-    "limit": {"randomizer": "l2_privunit", "clip": "norm", "aggregate": "clt"},
-    "plain": {"randomizer": "none", "clip": "none", "clip_norm": None, "eps0": None},
-    "check-in": {"k": None, "protocol": "shuffled-check-in", "rate": 0.1, "bootstrap": True},
-    "noise": {
-        **{"randomizer": "gaussian", "clip": "norm", "eps0": None, "noise_multiplier": 1.0},
-        **{"k": None, "protocol": "shuffled-check-in", "rate": 0.1},
-    },
-    "window": {
-        "k": None,
-        "protocol": "fixed-window",
-        "slots": 20,
-        "participation": 0.5,
-        "epoch_rounds": None,
-    },
-}
-# What a run calls without its being in the digest; a folder stands for all that is in it.
-OUTSIDE = {
-    "shuffledp.checks": "refuses arguments or takes them as they are",
-    "shuffledp.training.experiment": "what of it decides a number is a parameter of the run",
-    "shuffledp.training.specification": "what of it decides a number is a parameter of the run",
-    "shuffledp.training.data.datasets": "what it reads has the checksums that are parameters of the run",
-    "shuffledp.training.runs": "hands on rows, and the state of a killed run, as the tests of kills show",
-    "shuffledp.training.checkpoints": "the state of a killed run comes back as it was, as its tests show",
-    "shuffledp.training.costs": "says how long a run will take",
-    "shuffledp.optional_packages": "refuses what is not installed",
-    "shuffledp.rounding": "how numbers are written, of a training all their digits",
-    "shuffledp.records": "how files are written, and what is recorded beside the numbers",
-    "shuffledp.reproduction.jobs": "where a checkpoint lies",
-    "shuffledp.reproduction.progress_bar": "shows how far a run is",
-    "shuffledp.reproduction.trainings": "which runs are made, and where they are written",
-}
-
-
-@pytest.mark.parametrize("kind", KINDS_OF_RUNS)
-def test_all_code_that_a_run_runs_is_in_its_digest(kind, tmp_path, monkeypatch):
-    torch = pytest.importorskip("torch")
-    from shuffledp.reproduction.trainings import commands
-
-    monkeypatch.chdir(tmp_path)
-    found = experiment(**{**REPLAYED, "epochs": (1,), **KINDS_OF_RUNS[kind]})
-    seen = set()
-
-    def note(frame, event, argument):
-        name = frame.f_globals.get("__name__", "")
-        # the text of a module that is imported on the way, or of a class, is no function
-        function = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        if event == "call" and function and name.startswith("shuffledp."):
-            seen.add(name)
-
-    asked = {"seeds": [0], "device": "cpu", "threads": torch.get_num_threads(), "folder": str(tmp_path)}
-    sys.setprofile(note)
-    try:
-        # as `shuffledp train` makes a run, from the data to the record
-        commands.train(found, **asked, root=None, say=lambda line: None)
-    finally:
-        sys.setprofile(None)
-    run = recorded.product(found, str(tmp_path), 0)
-    assert run.is_current()
-    covered = set(digest.modules_behind(run.modules, run.without))
-    assert {
-        "shuffledp.training.sgd.loop",
-        "shuffledp.training.sgd.schedule",
-        "shuffledp.training.models.registry",
-        "shuffledp.training.data.synthetic",
-    } <= seen & covered
-    excused = {
-        name for name in seen for outside in OUTSIDE if name == outside or name.startswith(f"{outside}.")
-    }
-    if found.protocol == SAMPLING:  # of which the settings are checked alone; who is drawn, the loop says
-        excused.add("shuffledp.protocols")
-    assert seen - covered - excused == set()
-    # what decides a number may be excused by no folder
-    assert not [
-        name for name in excused if name.startswith(("shuffledp.randomizers.", "shuffledp.training.sgd."))
-    ]

@@ -27,9 +27,8 @@ from shuffledp.distributions.tilted_binomials import rounded
 from shuffledp.pld import fourier_accountant, pure_steps
 from shuffledp.pld.composition import Composition
 from shuffledp.pld.outcomes import Lattice, Outcomes
-from shuffledp.profiles import approximate, four_kinds, worst_kinds
+from shuffledp.profiles import approximate
 from shuffledp.profiles.gaussian import gaussian_noise
-from shuffledp.profiles.joint_clones import joint_clones, joint_pair
 from shuffledp.rdp.clone_count import half_the_clones
 from shuffledp.rdp.liew2022gaussian import liew2022gaussian_shuffle
 
@@ -284,66 +283,3 @@ def test_what_moved_reports_leave_of_delta_is_rounded_down(monkeypatch):
         for given, paid in zip(asked, (2 * moved, moved * (1 + math.exp(epsilon))), strict=True):
             assert given < (0.1 - paid * (1 + 7e-6)) * (1 - 0.9e-6)
         asked.clear()
-
-
-def divergence(outcomes, eps):
-    return float(outcomes.mass @ np.maximum(-np.expm1(eps - outcomes.loss), 0.0)) + outcomes.infinite
-
-
-def scale(k, absent):
-    """The deviation of the loss of k reports at eps0 = 1, to first order."""
-    return 2 * math.sinh(0.5) / math.sqrt(k) * k / (absent + k)
-
-
-@pytest.mark.parametrize("absent", [0, 2 * 10**5])
-def test_numbers_of_clones_that_are_left_out_count_for_an_upper_bound(absent):
-    k, eps = 10**5, 8 * scale(10**5, absent)
-    pair = joint_pair(absent=float(absent), k=k, eps0=1.0, bound="upper", relative_width=0.0, nats=3.0)
-    value, error = pair.hockey_stick(np.full(1, eps))
-    truth = joint_clones(eps, n=k + absent, k=k, eps0=1.0, bound="exact")
-    assert value[0] + error[0] < truth < value[0] + pair.lost
-    # e^-3 below the window, and twice above it
-    assert pair.lost > 2.9 * math.exp(-3)
-
-
-@pytest.mark.parametrize("absent", [0, 2 * 10**5])
-def test_blocks_of_clones_spread_outward(absent):
-    """Blocks so wide that the side is seen, against every number by itself."""
-    eps, found = scale(10**5, absent) * np.array([1.0, 3.0, 6.0]), {}
-    for bound, width in (("lower", 0.02), ("exact", 0.0), ("upper", 0.02)):
-        pair = joint_pair(absent=float(absent), k=10**5, eps0=1.0, bound=bound, relative_width=width)
-        found[bound], _ = pair.hockey_stick(eps)
-    assert (found["lower"] < found["exact"] * (1 - 1e-3)).all()
-    assert (found["upper"] > found["exact"] * (1 + 1e-3)).all()
-
-
-def test_blocks_of_clones_keep_what_differs_within_them():
-    """The mean square of the tilts is convex in density and tilt together, however many coins there are."""
-    found = {}
-    for bound, width in (("lower", 0.02), ("exact", 0.0), ("upper", 0.02)):
-        pair = joint_pair(absent=2e5, k=10**5, eps0=1.0, bound=bound, relative_width=width)
-        found[bound] = float(pair.weights @ pair.tilts**2)
-    assert found["lower"] < found["exact"] * (1 - 1e-8)
-    assert found["upper"] > found["exact"] * (1 + 1e-8)
-
-
-@pytest.mark.parametrize("absent", [0, 10**5])
-def test_four_kinds_are_rounded_outward(monkeypatch, absent):
-    """Without plain and heavy reports they are the clones, of which the truth lists every number."""
-    k = 10**4
-    monkeypatch.setattr(four_kinds.merged, "_WIDTH", 0.02)
-    monkeypatch.setattr(four_kinds.merged, "_FLAT", 1e9)
-    outcomes = four_kinds.merged.MergedPair(absent, k, 1.0, worst_kinds.kinds(eps0=1.0), 60.0).outcomes()
-    for eps in scale(k, absent) * np.array([0.5, 2.0, 5.0]):
-        truth = joint_clones(eps, n=absent + k, k=k, eps0=1.0, bound="exact")
-        assert truth * (1 + 1e-4) < divergence(outcomes, eps) < truth * 1.5
-
-
-def test_what_four_kinds_leave_out_counts():
-    outcomes = four_kinds.merged.MergedPair(
-        0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 8.0
-    ).outcomes()
-    whole = four_kinds.merged.MergedPair(0, 300, 2.0, worst_kinds.kinds(eps0=2.0, share=0.4), 60.0).outcomes()
-    eps = 1.0
-    assert divergence(outcomes, eps) - outcomes.infinite < divergence(whole, eps) < divergence(outcomes, eps)
-    assert outcomes.infinite > 4 * math.exp(-8.0)
