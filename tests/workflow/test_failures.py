@@ -155,7 +155,7 @@ def test_a_misspelt_target_is_named(clone, target):
 
 def test_a_failing_job_names_its_rule_and_leaves_nothing(clone):
     clone.append(
-        "workflow/shuffledp/accountants/curves.py",
+        "workflow/shuffledp/accountants/evaluation.py",
         '\n\ndef evaluate(*arguments, **options):\n    raise ValueError("values must be sabotaged")\n',
     )
     run = clone.run("--cores", "1", f"{CURVE}.csv")
@@ -164,7 +164,7 @@ def test_a_failing_job_names_its_rule_and_leaves_nothing(clone):
     assert f"error: values must be sabotaged (trace in {LOG})" in run.stderr.splitlines()
     trace = (clone.path / LOG).read_text(encoding="utf-8")
     assert trace.startswith("Traceback")
-    assert str(clone.path / "workflow/shuffledp/accountants/curves.py") in trace
+    assert str(clone.path / "workflow/shuffledp/accountants/evaluation.py") in trace
     assert trace.endswith("ValueError: values must be sabotaged\n")
     for form in ("csv", "json"):
         assert not (clone.path / f"{CURVE}.{form}").exists()

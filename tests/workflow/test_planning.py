@@ -84,7 +84,7 @@ def edit_explanations(clone):
     """Nothing, where comments and docstrings alone are others."""
     clone.edit("workflow/shuffledp/rdp/girgis2021.py", '"""', '"""Another explanation. ')
     clone.append("workflow/shuffledp/rdp/girgis2021.py", "\n\n# And a remark.\n")
-    clone.append("workflow/shuffledp/accountants/curves.py", "# Another.\n")
+    clone.append("workflow/shuffledp/accountants/evaluation.py", "# Another.\n")
     return set()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from shuffledp import accountants
 from shuffledp.accountants import named
-from shuffledp.accountants.curves import evaluate
+from shuffledp.accountants.evaluation import evaluate
 from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import tables
 from shuffledp.reproduction import config

@@ -17,7 +17,7 @@ TRAININGS = {experiment.name: SETTINGS.trainings(experiment) for experiment in S
 # Figures of training are drawn once their experiments are trained.
 _HERE = replace(SETTINGS, results=str(ROOT / SETTINGS.results))
 FIGURES = _HERE.plotted
-TUNED = [grid.product(SETTINGS.results) for grid in SETTINGS.grids]
+TUNED = [tuning.product(SETTINGS.results) for tuning in SETTINGS.tunings]
 TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
 TABLES = [*_HERE.quantity_curves, *_HERE.joined, *_HERE.simulations]

@@ -1,9 +1,9 @@
 from shuffledp.accountants import named
-from shuffledp.accountants.curves import evaluate
+from shuffledp.accountants.evaluation import evaluate
 from shuffledp.records import tables
 from shuffledp.reproduction import jobs
 
-with jobs.making(
+with jobs.running(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
 ) as parameters:
     columns = evaluate(

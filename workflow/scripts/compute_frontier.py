@@ -4,7 +4,7 @@ from shuffledp.records import tables
 from shuffledp.reproduction import jobs
 from shuffledp.reproduction.studies.frontier import Cell, frontier
 
-with jobs.making(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "pandas"]) as parameters:
+with jobs.running(snakemake.input.request, log=snakemake.log[0], packages=["numpy", "pandas"]) as parameters:
     read = functools.cache(tables.read_table)
     cells = [
         Cell(

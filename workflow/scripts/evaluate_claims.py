@@ -1,7 +1,7 @@
 from shuffledp.records import tables
 from shuffledp.reproduction import jobs, ledger
 
-with jobs.making(snakemake.input.request, log=snakemake.log[0]) as parameters:
+with jobs.running(snakemake.input.request, log=snakemake.log[0]) as parameters:
     found = {
         tuple(key): tables.read_table(path).assign(**setting) for *key, path, setting in parameters["curves"]
     }

@@ -5,5 +5,5 @@ from shuffledp.reproduction.figures.style import save
 
 deferred.defer_computing()
 kind = import_module(f"shuffledp.reproduction.figures.{snakemake.params.kind}")
-with jobs.making(snakemake.input.request, log=snakemake.log[0]) as parameters:
+with jobs.running(snakemake.input.request, log=snakemake.log[0]) as parameters:
     save(kind.draw(parameters), pdf=snakemake.output.pdf, png=snakemake.output.png)

@@ -2,7 +2,7 @@ from shuffledp.records import tables
 from shuffledp.reproduction import jobs
 from shuffledp.reproduction.studies.accuracy_against_epsilon import privacy_utility
 
-with jobs.making(
+with jobs.running(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
 ) as parameters:
     histories = [tables.read_table(path) for path in parameters["runs"]]

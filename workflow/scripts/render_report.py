@@ -7,7 +7,7 @@ from shuffledp.reproduction.report import pages
 from shuffledp.reproduction.report.brackets import brackets
 from shuffledp.reproduction.report.provenance import described
 
-with jobs.making(snakemake.input.request, log=snakemake.log[0]) as parameters:
+with jobs.running(snakemake.input.request, log=snakemake.log[0]) as parameters:
     page = pages.render(
         snakemake.input.template,
         ledger=tables.read_table(parameters["ledger"]).astype(str).to_dict("records"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 
+# Significant digits, as many as the answers of ``accountants.calibration`` have: none is rounded when shown.
 DIGITS = 7
 
 _OUTWARD = {"upper": decimal.ROUND_CEILING, "lower": decimal.ROUND_FLOOR}

@@ -12,7 +12,7 @@ from mpmath import mp
 
 from shuffledp import accountants, numerics
 from shuffledp.accountants import blankets, systems
-from shuffledp.accountants.curves import evaluate
+from shuffledp.accountants.evaluation import evaluate
 from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records, worst_kinds
 from shuffledp.profiles.named_randomizers import named
 

@@ -8,7 +8,7 @@ import pytest
 
 from shuffledp import accountants
 from shuffledp.accountants import registry, systems
-from shuffledp.accountants.curves import evaluate
+from shuffledp.accountants.evaluation import evaluate
 
 KRR = {"n": 300, "categories": 4, "gamma": 0.25}
 SUBSAMPLED_SHUFFLE = {"n": 300, "k": 300, "eps0": math.log(13)}

@@ -627,10 +627,10 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         assert float(each) == pytest.approx(core_seconds(entry) / 60, rel=0.06)
         left += (entry.seeds - int(made)) * core_seconds(entry) / 60
     assert lines[-1] == f"The runs that are not made yet take about {left:.0f} minutes of one CPU core."
-    for grid in shipped.grids:
-        each = sum(core_seconds(entry) for entry in grid.tries) / 60
-        said = f"shuffledp tune {grid.experiment.name} takes {each:.0f} minutes more." in listing
-        assert said != grid.product(shipped.results).is_current()
+    for tuning in shipped.tunings:
+        each = sum(core_seconds(entry) for entry in tuning.tries) / 60
+        said = f"shuffledp tune {tuning.experiment.name} takes {each:.0f} minutes more." in listing
+        assert said != tuning.product(shipped.results).is_current()
 
 
 @pytest.mark.usefixtures("shipped_folder")

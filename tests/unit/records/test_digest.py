@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants.curves import evaluate
+from shuffledp.accountants.evaluation import evaluate
 from shuffledp.records import digest, requests, tables
 from shuffledp.records.product import Product
 from shuffledp.reproduction import config
@@ -346,7 +346,7 @@ def _all_products(settings):
         *(curve.product("results") for curve in settings.curves),
         *(settings.product(figure) for figure in settings.of("bounds")),
         *(run for entry in settings.experiments for run in settings.trainings(entry)),
-        *(grid.product("results") for grid in settings.grids),
+        *(tuning.product("results") for tuning in settings.tunings),
         *(panel.product("results") for panel in settings.simulations),
         ledger_products.claims(settings),
     ]
@@ -505,7 +505,7 @@ def _all_kinds(settings, study, root):
         "curve": [curve.product("results") for curve in settings.curves],
         "quantity": [one.product("results") for figure in settings.of("quantities") for one in figure.curves],
         "training": trainings,
-        "tuning": [grid.product("results") for grid in settings.grids],
+        "tuning": [tuning.product("results") for tuning in settings.tunings],
         "utility": [
             one.product("results")
             for figure in settings.of("accuracy", untrained=True)

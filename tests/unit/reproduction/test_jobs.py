@@ -110,7 +110,7 @@ def staged(tmp_path, monkeypatch):
 @pytest.mark.parametrize("packages", [None, ["numpy", "pandas"]])
 def test_making_gives_the_parameters_and_leaves_a_record(staged, packages):
     product, request = staged
-    with jobs.making(request, log="a.log", packages=packages) as asked:
+    with jobs.running(request, log="a.log", packages=packages) as asked:
         assert asked == {"x": 1.5}
         files.write_text("out/a.csv", "x\n1.5\n")
         assert not os.path.exists("out/a.json")
@@ -128,7 +128,7 @@ def test_a_failed_job_leaves_no_record(staged, wrote):
     product, request = staged
 
     def job():
-        with jobs.making(request, log="a.log"):
+        with jobs.running(request, log="a.log"):
             if wrote:
                 files.write_text("out/a.csv", "x\n1.5\n")
             raise ValueError("broken")
@@ -141,7 +141,7 @@ def test_a_failed_job_leaves_no_record(staged, wrote):
 
 def test_an_output_that_was_not_written_is_an_error(staged):
     _, request = staged
-    with pytest.raises(SystemExit), jobs.making(request, log="a.log"):
+    with pytest.raises(SystemExit), jobs.running(request, log="a.log"):
         pass
     assert "out/a.csv" in Path("a.log").read_text()
     assert not os.path.exists("out/a.json")
@@ -150,7 +150,7 @@ def test_an_output_that_was_not_written_is_an_error(staged):
 def test_a_request_that_cannot_be_read_is_an_error(tmp_path, capsys):
     request = tmp_path / "request.json"
     request.write_text("{")
-    with pytest.raises(SystemExit), jobs.making(request, log=tmp_path / "a.log"):
+    with pytest.raises(SystemExit), jobs.running(request, log=tmp_path / "a.log"):
         pytest.fail("the block must not run")
     assert str(request) in capsys.readouterr().err
 

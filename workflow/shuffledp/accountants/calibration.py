@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from shuffledp import checks, rounding
 from shuffledp.accountants import blankets, named, registry, systems
 from shuffledp.accountants.inversion import (
-    DIGITS,
     SMALLEST_EXPONENT,
     UNIT,
     Height,
@@ -28,6 +27,7 @@ from shuffledp.accountants.inversion import (
 )
 from shuffledp.accountants.registry import Accountant
 from shuffledp.profiles import named_randomizers, worst_kinds
+from shuffledp.rounding import DIGITS
 from shuffledp.variables import VARIABLES
 
 # The protocol that is meant where this variable is looked for.

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shuffledp.accountants.registry import Accountant
-
-DIGITS = 7
+from shuffledp.rounding import DIGITS
 
 # How far epsilon is from its target: at most 0 within the target, above 0 beyond it.
 Height = Callable[[int], float]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shuffledp.cli import curves, options, printing, selection
+from shuffledp.cli import options, plots, printing, selection
 from shuffledp.cli.errors import with_options
 from shuffledp.variables import POSITIVE, VARIABLES, counts
 
@@ -49,7 +49,7 @@ def epsilon(
     command prints the interval of that randomiser.
     """
     if plot is not None:
-        curves.epsilon(plot, randomizer, given, chosen)
+        plots.epsilon(plot, randomizer, given, chosen)
         return
     if randomizer is not None:
         _of_randomizer(randomizer, given, chosen, as_json=as_json)
@@ -126,7 +126,7 @@ def delta(
     EPS; a lower bound is rounded down. With --randomizer the command uses the upper bound of that randomiser.
     """
     if plot is not None:
-        curves.delta(plot, randomizer, given, chosen)
+        plots.delta(plot, randomizer, given, chosen)
         return
     asked = given.pop("epsilon")
     entry, setting, by_name = selection.accountant(randomizer, given, chosen)
@@ -181,7 +181,7 @@ def calibrate(
     bound of that randomiser.
     """
     if plot is not None:
-        curves.answers(plot, target_eps, randomizer, given, chosen)
+        plots.answers(plot, target_eps, randomizer, given, chosen)
         return
     unknown = selection.left_out(randomizer, given, chosen)
     entry, setting, by_name = selection.accountant(randomizer, given, chosen, but=unknown)

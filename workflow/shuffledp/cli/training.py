@@ -172,13 +172,13 @@ def tune(experiment: str, device: str, threads: int, data: str | None, config: t
     from shuffledp.reproduction import config as configuration
 
     settings = configuration.load(config or (DEFAULT_CONFIG,))
-    grid = settings.grid(experiment)
+    asked = settings.tuning(experiment)
     optional_packages.need("torch", extra="training")
     from shuffledp.reproduction.trainings import tuning
 
     _log_to_stderr()
     tuning.make(
-        grid,
+        asked,
         results=settings.results,
         device=device,
         threads=threads,
@@ -256,10 +256,10 @@ def _print_experiments(settings: Settings) -> None:
     columns = ["experiment", "randomizer", "eps0", "clip", "C", "n", "k", "epochs", "rounds"]
     printing.table([*columns, "data", "seeds", "made", "minutes each"], rows)
     click.echo(f"The runs that are not made yet take about {minutes:.0f} minutes of one CPU core.")
-    for grid in settings.grids:
-        if not grid.product(settings.results).is_current():
-            each = sum(core_seconds(entry) for entry in grid.longest) / 60
-            click.echo(f"shuffledp tune {grid.experiment.name} takes {each:.0f} minutes more.")
+    for tuning in settings.tunings:
+        if not tuning.product(settings.results).is_current():
+            each = sum(core_seconds(entry) for entry in tuning.longest) / 60
+            click.echo(f"shuffledp tune {tuning.experiment.name} takes {each:.0f} minutes more.")
 
 
 def _optional(value: float | None) -> str:

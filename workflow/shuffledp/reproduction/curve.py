@@ -59,7 +59,7 @@ class Curve(Table):
                 "fixed": dict(self.fixed),
                 **own,
             },
-            modules=(module, "shuffledp.accountants.curves", "shuffledp.records.tables"),
+            modules=(module, "shuffledp.accountants.evaluation", "shuffledp.records.tables"),
             # its names, words and ranges do not decide numbers
             without=("shuffledp.variables",),
         )

@@ -89,7 +89,7 @@ def _in_words(error: Exception) -> str:
 
 
 @contextmanager
-def making(
+def running(
     request: Path | str, *, log: Path | str, packages: Sequence[str] | None = None
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the parameters of a product's request, and write its record after the block.

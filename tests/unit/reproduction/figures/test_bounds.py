@@ -30,7 +30,7 @@ STYLES = {
 
 
 def curve(variable="rounds", **columns):
-    """Return a table as accountants.curves gives it, with one column along an axis and epsilon."""
+    """Return a table as accountants.evaluation gives it, with one column along an axis and epsilon."""
     fixed = {"n": 1e6, "k": 1e3, "eps0": 2.0, "rounds": 1e5, "delta": 1e-8}
     table = {**fixed, variable: np.array([10.0, 100.0, 1000.0]), "epsilon": np.array([0.1, 0.3, 1.0])}
     return pd.DataFrame({**table, **columns})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp.records import tables
-from shuffledp.reproduction.trainings.grid import SEED, Grid
+from shuffledp.reproduction.trainings.learning_rates import SEED, Tuning
 from shuffledp.training.experiment import Experiment
 
 SETTING = {
@@ -23,20 +23,20 @@ SETTING = {
 }
 
 
-def grid(**changes):
+def tuned(**changes):
     plan = {"learning_rates": (1e-4, 0.3, 1e6), "epochs": 2, "held_out": 100}
-    return Grid(experiment=Experiment(**{**SETTING, **changes}), **plan)
+    return Tuning(experiment=Experiment(**{**SETTING, **changes}), **plan)
 
 
 def test_tries_differ_in_the_learning_rate_alone():
-    found = grid()
+    found = tuned()
     assert [entry.learning_rates for entry in found.tries] == [(1e-4,), (0.3,), (1e6,)]
     assert {(entry.n, entry.k, entry.rate, entry.epochs) for entry in found.tries} == {(500, 50, 0.1, (2,))}
-    assert {entry.n for entry in grid(n=10**6, rate=1e-4, bootstrap=True).tries} == {10**6}
-    assert {entry.k for entry in grid(protocol="subsampled-shuffle", rate=None, k=60).tries} == {60}
+    assert {entry.n for entry in tuned(n=10**6, rate=1e-4, bootstrap=True).tries} == {10**6}
+    assert {entry.k for entry in tuned(protocol="subsampled-shuffle", rate=None, k=60).tries} == {60}
     with pytest.raises(ValueError, match="held_out must be less than the 600"):
-        Grid(experiment=found.experiment, learning_rates=(1.0,), epochs=1, held_out=600)
-    assert grid(seeds=3).product("r").request() == found.product("r").request()
+        Tuning(experiment=found.experiment, learning_rates=(1.0,), epochs=1, held_out=600)
+    assert tuned(seeds=3).product("r").request() == found.product("r").request()
     assert found.product("r").outputs == ("r/tuning/tiny.csv",)
 
 
@@ -45,7 +45,7 @@ def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, c
     from shuffledp.reproduction.trainings import tries, tuning
     from shuffledp.training import runs
 
-    data = runs.load(grid().experiment, root=None, on=runs.device("cpu"))
+    data = runs.load(tuned().experiment, root=None, on=runs.device("cpu"))
     parts = tries.split(data, 100, seed=SEED)
     assert parts.test_images.shape[0] == 100
     rows = torch.cat([parts.train_images, parts.test_images]).flatten(1).sum(1).sort().values
@@ -55,17 +55,17 @@ def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, c
     monkeypatch.setattr(runs, "load", lambda *arguments, **named: blind)
     said = []
     setting = {"results": "r", "device": "cpu", "threads": 1, "root": None, "say": said.append}
-    tuning.make(grid(), **setting)
+    tuning.make(tuned(), **setting)
     table = tables.read_table("r/tuning/tiny.csv")
     assert table["learning_rate"].tolist() == [1e-4, 0.3, 1e6]
     assert table["accuracy"][1] > table["accuracy"][0] + 0.2
     assert math.isnan(table["accuracy"][2]), "it diverges"
     (expected,) = [
-        runs.train(entry, seed=SEED, data=parts)[-1]["test_accuracy"] for entry in grid().tries[1:2]
+        runs.train(entry, seed=SEED, data=parts)[-1]["test_accuracy"] for entry in tuned().tries[1:2]
     ]
     assert table["accuracy"][1] == expected
     assert np.isfinite(table["best"][:2]).all()
-    tuning.make(grid(), **setting)
+    tuning.make(tuned(), **setting)
     assert said[-1] == "r/tuning/tiny.csv is up to date"
     assert capsys.readouterr().err.startswith("tuning tiny: 3 runs, some ")
 
@@ -83,7 +83,7 @@ def test_tries_that_were_killed_go_on(tmp_path, monkeypatch):
         return counted(run, index, **setting)
 
     monkeypatch.setattr(checkin_sgd.CheckInSgd, "round", counting)
-    plan = Grid(experiment=grid().experiment, learning_rates=(0.1, 0.3), epochs=2, held_out=100)
+    plan = Tuning(experiment=tuned().experiment, learning_rates=(0.1, 0.3), epochs=2, held_out=100)
 
     def killed(line):
         if "0.3" in line:
@@ -107,8 +107,8 @@ def test_no_more_images_are_held_out_than_there_are(tmp_path):
     from shuffledp.reproduction.trainings import tuning
     from shuffledp.training import runs
 
-    data = runs.load(grid().experiment, root=None, on=runs.device("cpu"))
-    plan = Grid(
+    data = runs.load(tuned().experiment, root=None, on=runs.device("cpu"))
+    plan = Tuning(
         experiment=Experiment(**{**SETTING, "n": 10**6, "rate": 1e-4, "bootstrap": True}),
         learning_rates=(0.3,),
         epochs=1,
@@ -121,16 +121,16 @@ def test_no_more_images_are_held_out_than_there_are(tmp_path):
 def test_halving_keeps_the_better_half_for_twice_as_long():
     experiment = Experiment(**{**SETTING, "epochs": (10, 6)})
     rates = tuple(range(1, 9))
-    plan = Grid(experiment=experiment, learning_rates=rates, epochs=2, held_out=9, halving=True)
+    plan = Tuning(experiment=experiment, learning_rates=rates, epochs=2, held_out=9, halving=True)
     assert plan.stages == ((8, 2), (4, 4), (2, 16))
     assert sorted(entry.total_epochs for entry in plan.longest) == [2] * 4 + [4] * 2 + [16] * 2
-    three = Grid(experiment=experiment, learning_rates=(1, 2, 3), epochs=4, held_out=9, halving=True)
+    three = Tuning(experiment=experiment, learning_rates=(1, 2, 3), epochs=4, held_out=9, halving=True)
     assert three.stages == ((3, 4), (2, 16))
-    assert three.product("r").request() != grid().product("r").request()
+    assert three.product("r").request() != tuned().product("r").request()
     with pytest.raises(ValueError, match="halving needs three or more"):
-        Grid(experiment=experiment, learning_rates=(1, 2), epochs=4, held_out=9, halving=True)
+        Tuning(experiment=experiment, learning_rates=(1, 2), epochs=4, held_out=9, halving=True)
     with pytest.raises(ValueError, match="got 8 for 8 rates, which lead to 16"):
-        Grid(experiment=experiment, learning_rates=rates, epochs=8, held_out=9, halving=True)
+        Tuning(experiment=experiment, learning_rates=rates, epochs=8, held_out=9, halving=True)
 
 
 def test_halving_finds_the_best_rate_of_a_long_run(tmp_path, monkeypatch):
@@ -153,7 +153,7 @@ def test_halving_finds_the_best_rate_of_a_long_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "train", train)
     monkeypatch.setattr(tries, "split", lambda data, held_out, *, seed: data)
     experiment = Experiment(**{**SETTING, "epochs": (128,), "learning_rates": (1,)})
-    plan = Grid(experiment=experiment, learning_rates=rates, epochs=8, held_out=9, halving=True)
+    plan = Tuning(experiment=experiment, learning_rates=rates, epochs=8, held_out=9, halving=True)
     said = []
     rows = tuning.tune(
         plan, data=None, checkpoints=[tmp_path / str(at) for at in range(5)], identity="", say=said.append

@@ -15,12 +15,12 @@ from shuffledp.reproduction.config.settings import Settings
 from shuffledp.reproduction.figures.kind import PaperFigure, kinds
 from shuffledp.reproduction.sections import faults
 from shuffledp.reproduction.sections.captions import Caption, Captions, check_captions, with_captions
-from shuffledp.reproduction.sections.curves import Context, Randomizers, Styles, of_randomizers
+from shuffledp.reproduction.sections.context import Context, Randomizers, Styles, of_randomizers
 from shuffledp.reproduction.sections.model import LEFT_OUT, Section
 from shuffledp.reproduction.sections.paths import Paths, wrong_path
 from shuffledp.reproduction.sections.places import fault, refuse_repeated
 from shuffledp.reproduction.sections.reading import overlay, read
-from shuffledp.reproduction.sections.training import Training, experiments, grids
+from shuffledp.reproduction.sections.training import Training, experiments, tunings
 
 
 class _Common(Section):
@@ -92,7 +92,7 @@ def resolve(raw: Mapping[str, Any], *, files: Sequence[str] = ()) -> Settings:
         **found.paths.model_dump(),
         declared=_figures(declared, found.captions, context),
         experiments=known,
-        grids=grids(found.training, known, files),
+        tunings=tunings(found.training, known, files),
         data_root=found.training.data.root,
         device=found.training.device,
         batch_seeds=found.training.batch_seeds,

@@ -10,10 +10,10 @@ from shuffledp.records.product import Product
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.figures import captions
 from shuffledp.reproduction.figures.kind import PaperFigure
-from shuffledp.reproduction.studies.grid import Sweep
+from shuffledp.reproduction.studies.sweep import Sweep
 from shuffledp.reproduction.tables import QuantityCurve, Simulation, Table, Utility
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.reproduction.trainings.grid import Grid
+from shuffledp.reproduction.trainings.learning_rates import Tuning
 from shuffledp.training.experiment import Experiment
 
 
@@ -27,7 +27,7 @@ class Settings:
         ledger: path of the page of claims.
         declared: all figures, in the order of their page.
         experiments: all experiments.
-        grids: learning rates to try before experiments are run.
+        tunings: learning rates to try before experiments are run.
         data_root: folder of the data; None for the library's default.
         device: on which the workflow trains.
         batch_seeds: whether one job trains all seeds of an experiment.
@@ -38,7 +38,7 @@ class Settings:
     ledger: str
     declared: tuple[PaperFigure, ...] = ()
     experiments: tuple[Experiment, ...] = ()
-    grids: tuple[Grid, ...] = ()
+    tunings: tuple[Tuning, ...] = ()
     data_root: str | None = None
     device: str = "auto"
     batch_seeds: bool = False
@@ -104,16 +104,16 @@ class Settings:
         known = ", ".join(experiment.name for experiment in self.experiments)
         raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
 
-    def grid(self, name: str) -> Grid:
-        """Return the grid of learning rates to try before the experiment of that name is run.
+    def tuning(self, name: str) -> Tuning:
+        """Return the tuning of learning rates to try before the experiment of that name is run.
 
         Raises:
             ValueError: the configuration has none for it.
         """
-        for grid in self.grids:
-            if grid.experiment.name == name:
-                return grid
-        known = ", ".join(grid.experiment.name for grid in self.grids)
+        for tuning in self.tunings:
+            if tuning.experiment.name == name:
+                return tuning
+        known = ", ".join(tuning.experiment.name for tuning in self.tunings)
         raise ValueError(f"the configuration has no tuning of {name!r}; it has {known or 'none'}")
 
     def trainings(self, experiment: Experiment) -> tuple[Product, ...]:

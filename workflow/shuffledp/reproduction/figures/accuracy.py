@@ -23,7 +23,7 @@ from shuffledp.reproduction.figures.style import (
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, OneOf, Section, Words
 from shuffledp.reproduction.tables import Utility
 

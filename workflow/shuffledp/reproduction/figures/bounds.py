@@ -30,7 +30,7 @@ from shuffledp.reproduction.figures.style import (
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, Section, Target, Words
 from shuffledp.reproduction.sections.panels import BoundsPanel, curves_of
 from shuffledp.variables import VARIABLES
@@ -233,7 +233,7 @@ def draw_bounds(
 
     Args:
         panels: tables of curves by panel and by accountant, with the columns of
-            ``accountants.curves.evaluate``.
+            ``accountants.evaluation.evaluate``.
         variables: by panel, the column on the x axis.
         styles: by accountant: color, line and label.
         titles: by panel, words above its setting; none if empty.

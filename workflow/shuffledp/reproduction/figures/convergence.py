@@ -16,7 +16,7 @@ from shuffledp.reproduction.figures.left_out import Panel
 from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, Count, Section
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment

@@ -16,8 +16,8 @@ from shuffledp.reproduction.figures.numbers import short
 from shuffledp.reproduction.figures.style import LEGEND_ROW, PANEL_HEIGHT, PANEL_WIDTH, line, style
 from shuffledp.reproduction.sections import study
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
-from shuffledp.reproduction.studies.grid import FOLDER, Sweep
+from shuffledp.reproduction.sections.context import Context
+from shuffledp.reproduction.studies.sweep import FOLDER, Sweep
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,7 @@ from pydantic import Field
 from shuffledp.records.product import Product
 from shuffledp.reproduction.figures.captions import render
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import By, Section
 from shuffledp.reproduction.tables import Table
 from shuffledp.reproduction.trainings import recorded
@@ -37,11 +37,11 @@ _DECIDE_NOTHING = (
     "shuffledp.reproduction.figures.words",
     "shuffledp.reproduction.sections.axes",
     "shuffledp.reproduction.sections.captions",
-    "shuffledp.reproduction.sections.curves",
+    "shuffledp.reproduction.sections.context",
     "shuffledp.reproduction.sections.model",
     "shuffledp.reproduction.sections.panels",
     "shuffledp.reproduction.sections.study",
-    "shuffledp.reproduction.studies.grid",
+    "shuffledp.reproduction.studies.sweep",
     "shuffledp.reproduction.studies.quantities",
     "shuffledp.reproduction.tables",
     "shuffledp.reproduction.trainings.recorded",

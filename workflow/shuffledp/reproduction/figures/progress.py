@@ -23,7 +23,7 @@ from shuffledp.reproduction.figures.style import (
     style,
 )
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import LINES, Context
+from shuffledp.reproduction.sections.context import LINES, Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, Color, OneOf, Section
 from shuffledp.reproduction.studies.over_seeds import accuracies
 from shuffledp.reproduction.trainings import recorded

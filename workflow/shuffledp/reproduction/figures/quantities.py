@@ -28,7 +28,7 @@ from shuffledp.reproduction.figures.style import (
 )
 from shuffledp.reproduction.sections.axes import Axis, check_limit, points
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, OneOf, Points, Section, Words
 from shuffledp.reproduction.studies import quantities
 from shuffledp.reproduction.tables import QuantityCurve

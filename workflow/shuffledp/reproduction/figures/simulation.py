@@ -18,7 +18,7 @@ from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.figures.style import PANEL_HEIGHT, PANEL_WIDTH, style
 from shuffledp.reproduction.sections.axes import Axis, points
 from shuffledp.reproduction.sections.captions import Caption
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import Count, Points, Section, Unique
 from shuffledp.reproduction.tables import Simulation
 from shuffledp.variables import SEEDS

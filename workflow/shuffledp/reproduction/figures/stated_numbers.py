@@ -11,7 +11,7 @@ from pydantic import Field
 from shuffledp.accountants.systems import dependent_variable
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.figures.style import mark_stated, stated_key
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, Section
 
 if TYPE_CHECKING:

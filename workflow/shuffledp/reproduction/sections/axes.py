@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import Section
 from shuffledp.variables import VARIABLES, beyond
 

@@ -12,7 +12,7 @@ from shuffledp.accountants import named
 from shuffledp.accountants.systems import System, dependent_variable, variables
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.sections.axes import Axis, check_range, points
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, OneOf, Points, Section, Target, Words, fields_of
 from shuffledp.variables import OF_QUESTIONS, OF_SYSTEMS, VARIABLES
 

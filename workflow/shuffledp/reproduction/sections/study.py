@@ -14,7 +14,7 @@ from shuffledp import accountants
 from shuffledp.accountants import systems
 from shuffledp.randomizers import names
 from shuffledp.reproduction.curve import Curve
-from shuffledp.reproduction.sections.curves import Context
+from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, OneOf, Section, Unique
 from shuffledp.reproduction.sections.training import (
     Ball,
@@ -31,7 +31,7 @@ from shuffledp.reproduction.sections.training import (
     TrainedDelta,
     experiment,
 )
-from shuffledp.reproduction.studies.grid import FOLDER, Sweep, coordinates, panel_of, parts
+from shuffledp.reproduction.studies.sweep import FOLDER, Sweep, coordinates, panel_of, parts
 from shuffledp.reproduction.trainings.accounting import accounting
 from shuffledp.training.experiment import Experiment
 

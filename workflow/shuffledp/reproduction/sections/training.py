@@ -11,7 +11,7 @@ from shuffledp import protocols
 from shuffledp.randomizers import names
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, Count, OneOf, Section, Target
 from shuffledp.reproduction.sections.places import fault
-from shuffledp.reproduction.trainings.grid import Grid
+from shuffledp.reproduction.trainings import learning_rates
 from shuffledp.training.experiment import AGGREGATES, CLIPS, DATA, HEADS, SCHEDULES, Experiment
 from shuffledp.training.models import networks
 from shuffledp.training.sgd.schedule import NO_RANDOMIZER
@@ -246,8 +246,10 @@ def experiments(training: Training, files: Sequence[str]) -> tuple[Experiment, .
     )
 
 
-def grids(training: Training, known: Sequence[Experiment], files: Sequence[str]) -> tuple[Grid, ...]:
-    """Return the grids of learning rates to try before experiments are run.
+def tunings(
+    training: Training, known: Sequence[Experiment], files: Sequence[str]
+) -> tuple[learning_rates.Tuning, ...]:
+    """Return the tunings of learning rates to try before experiments are run.
 
     Raises:
         ValueError: there is no such experiment, or the settings of its tries contradict each other.
@@ -260,7 +262,7 @@ def grids(training: Training, known: Sequence[Experiment], files: Sequence[str])
                 f"tuning is of one of training.experiments ({', '.join(by_name)}), got {name!r}", at, files
             )
         try:
-            grid = Grid(
+            tuning = learning_rates.Tuning(
                 experiment=by_name[name],
                 learning_rates=tuple(map(float, one.learning_rates)),
                 epochs=one.epochs,
@@ -269,5 +271,5 @@ def grids(training: Training, known: Sequence[Experiment], files: Sequence[str])
             )
         except ValueError as error:
             raise fault(str(error), at, files) from None
-        found.append(grid)
+        found.append(tuning)
     return tuple(found)

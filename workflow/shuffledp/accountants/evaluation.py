@@ -1,4 +1,4 @@
-"""Curves: one accountant along one variable."""
+"""Values of one accountant along one variable: the points of a curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves that the commands of accounting draw: epsilon, delta or an answer against one variable."""
+"""What the option ``--plot`` draws: epsilon, delta or an answer against one variable."""
 
 from __future__ import annotations
 

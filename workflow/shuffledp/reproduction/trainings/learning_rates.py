@@ -13,7 +13,7 @@ SEED = 10_000  # of every try; it is the seed of no run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid:
+class Tuning:
     """Learning rates to try on a held-out part of the training set.
 
     Attributes:

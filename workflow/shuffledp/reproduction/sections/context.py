@@ -1,4 +1,4 @@
-"""Looks of curves, named randomisers, and checks that a figure's curves can be drawn."""
+"""What sections of figures refer to: looks of curves, named randomisers and experiments."""
 
 from __future__ import annotations
 
