@@ -47,7 +47,7 @@ def test_an_experiment_counts_its_rounds():
     [
         ({"k": 601}, "k must be at most n"),
         ({"k": 0}, "k must be"),
-        ({"randomizer": "laplace"}, "randomizer must be one of linf_coordinate"),
+        ({"randomizer": "laplace"}, "randomizer must be one of gaussian, l1_hadamard"),
         ({"clip": "l2"}, "clip must be one of"),
         ({"model": "resnet"}, "model must be one of"),
         ({"data": "cifar"}, "data must be one of"),
@@ -65,7 +65,7 @@ def test_an_experiment_counts_its_rounds():
         ({"bootstrap": 1}, "bootstrap must be true or false"),
         ({"epochs": (1,)}, "epochs and learning_rates"),
         ({"epochs": (0, 1)}, "epochs must be"),
-        ({"aggregate": "clt"}, "aggregate 'clt' is for l2 randomisers"),
+        ({"aggregate": "clt"}, "aggregate 'clt' is for randomizers l2_hemisphere and l2_privunit, got"),
         ({"projection": -1.0}, "projection must be"),
         ({"digits": (3,)}, "digits must be two or more different ones"),
         ({"digits": (3, 3)}, "digits must be two or more different ones"),

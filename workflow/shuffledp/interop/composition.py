@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks, numerics
-from shuffledp.accountants import blankets, registry, systems, via_pld
+from shuffledp.accountants import blankets, named, registry, systems, via_pld
 from shuffledp.pld import Composition, Outcomes
 from shuffledp.pld.common_lattice import compositions
 from shuffledp.pld.contour import LatticeTooFineError
+from shuffledp.profiles import named_randomizers
 from shuffledp.profiles.four_kinds import kinds_outcomes
 from shuffledp.profiles.gaussian import gaussian_epsilon
 
@@ -78,6 +79,25 @@ def round_of(**setting: Any) -> Round:
     mechanism = next((name for name, one in blankets.KNOWN.items() if set(one.variables) == known), "ldp")
     system = systems.get(protocol, mechanism)
     return Round(system.default, tuple(system.checked(given, "a round of shuffled reports").items()))
+
+
+def known_of(randomizer: str, *, dimension: int, **setting: Any) -> dict[str, float]:
+    """Return share and tv of a randomiser of gradients, as far as they are known and of use.
+
+    Args:
+        randomizer: one of ``randomizers.registry.PURE``, which the caller makes sure of.
+        dimension: d, the length of the vectors.
+        setting: n and eps0, with k or rate as for ``round_of``.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    found = named_randomizers.of_training(randomizer, dimension=dimension)
+    if found is None:  # the bounds for every eps0-LDP randomiser hold
+        return {}
+    name, own = found
+    _, given = named.known(name, {**setting, **own})
+    return {key: value for key, value in given.items() if key in ("share", "tv")}
 
 
 class Composed:

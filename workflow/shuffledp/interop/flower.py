@@ -21,10 +21,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp import checks
-from shuffledp.accountants import named
-from shuffledp.interop.composition import Composed, Round, round_of
+from shuffledp.interop.composition import Composed, Round, known_of, round_of
 from shuffledp.optional_packages import need
-from shuffledp.profiles import named_randomizers
 from shuffledp.randomizers import registry
 
 need("flwr", "torch", extra="flower")
@@ -93,10 +91,10 @@ class ShuffledPrivacyEvent:
         Raises:
             ValueError: one of them is out of range.
         """
+        checks.choice("randomizer", randomizer, registry.PURE)
         event = cls(eps0, sample_size, population_size)
-        name, own = named_randomizers.of_training(randomizer, dimension=dimension)
-        known = named.known(name, {"n": population_size, "k": sample_size, "eps0": eps0, **own})[1]
-        return cls(**{**asdict(event), "share": known.get("share"), "tv": known.get("tv")})
+        known = known_of(randomizer, dimension=dimension, n=population_size, k=sample_size, eps0=eps0)
+        return cls(**{**asdict(event), **known})
 
     def round(self) -> Round:
         """Return the round that accountants compose."""

@@ -18,10 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 from shuffledp import checks
-from shuffledp.accountants import named
-from shuffledp.interop.composition import Composed, round_of
+from shuffledp.interop.composition import Composed, known_of, round_of
 from shuffledp.optional_packages import need
-from shuffledp.profiles import named_randomizers
 from shuffledp.randomizers import registry
 
 need("opacus", "torch", extra="opacus")
@@ -89,13 +87,8 @@ class LocallyRandomizedOptimizer(DPOptimizer):
             randomizer, dimension=dimension, radius=self.max_grad_norm, eps0=self.eps0
         )
         self._generator = generator
-        name, own = named_randomizers.of_training(randomizer, dimension=dimension)
         #: What the accountants know of the randomiser.
-        self.known = {
-            key: value
-            for key, value in named.known(name, {"n": self.clients, "eps0": self.eps0, **own})[1].items()
-            if key in ("share", "tv")
-        }
+        self.known = known_of(randomizer, dimension=dimension, n=self.clients, eps0=self.eps0)
 
     def clip_and_accumulate(self) -> None:
         """Sum the randomised gradients of the batch's samples, in ``p.summed_grad``.

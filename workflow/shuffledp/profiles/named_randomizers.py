@@ -308,7 +308,7 @@ _REGISTRY: dict[str, Callable[..., Known]] = {
     "piecewise": piecewise,
 }
 NAMES = tuple(_REGISTRY)
-# Of the randomisers that trainings know by other names.
+# What randomisers of trainings are. One that is not listed is accounted for by its eps0 alone.
 _TRAINED = {
     "l2_privunit": "privunit",
     "l2_hemisphere": "hemisphere",
@@ -373,15 +373,14 @@ def in_words(given: Mapping[str, Any], *, nothing: str = "no parameter") -> str:
     return ", ".join(f"{key}={value!r}" for key, value in given.items()) or nothing
 
 
-def of_training(randomizer: str, *, dimension: int) -> tuple[str, dict[str, Any]]:
-    """Return the name and the parameters of the randomiser of a training.
+def of_training(randomizer: str, *, dimension: int) -> tuple[str, dict[str, Any]] | None:
+    """Return the name and the parameters of the randomiser of a training; None if only eps0 is known of it.
 
     Args:
-        randomizer: one of ``randomizers.registry.PURE``.
+        randomizer: one of ``randomizers.registry.PURE``, which the caller makes sure of.
         dimension: d, the length of the vectors.
-
-    Raises:
-        ValueError: it is none of them.
     """
-    name = _TRAINED[checks.choice("randomizer", randomizer, tuple(_TRAINED))]
+    name = _TRAINED.get(randomizer)
+    if name is None:
+        return None
     return name, {"dimension": dimension} if name == "privunit" else {}

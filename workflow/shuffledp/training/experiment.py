@@ -24,6 +24,8 @@ _FEATURE_MODULES = {
 HEADS = {"scattering": "linear_972", "cifar100": "linear_128", "public-half": "linear_128"}
 CLIPS = ("coordinate", "norm", "none")
 AGGREGATES = ("sum", "clt")
+# The randomisers whose Gaussian limit is known.
+_WITH_LIMIT = ("l2_hemisphere", "l2_privunit")
 SCHEDULES = (CONSTANT, THEOREM3)
 
 _REALS = (
@@ -115,8 +117,11 @@ class Experiment(specification.Experiment):
                 f"clip 'coordinate' is for randomizer 'linf_coordinate' alone, got {self.randomizer!r}; use "
                 "'norm'"
             )
-        if self.aggregate == "clt" and not self.randomizer.startswith("l2_"):
-            raise ValueError(f"aggregate 'clt' is for l2 randomisers, got {self.randomizer!r}; use 'sum'")
+        if self.aggregate == "clt" and self.randomizer not in _WITH_LIMIT:
+            raise ValueError(
+                f"aggregate 'clt' is for randomizers {' and '.join(_WITH_LIMIT)}, got {self.randomizer!r}; use "
+                "'sum'"
+            )
         strength = {"eps0"}
         if self.randomizer == "gaussian":
             local = self.delta0 is not None or self.eps0 is not None

@@ -3,6 +3,7 @@
 import pytest
 
 from shuffledp.accountants import systems
+from shuffledp.profiles import named_randomizers
 from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.reproduction import config
 from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
@@ -86,6 +87,32 @@ def test_what_no_system_accounts_for(changes):
 )
 def test_a_window_counts_as_one_round_of_its_system(changes, rounds):
     assert rounds_of_one(experiment(delta=1e-5, **changes)) == rounds
+
+
+@pytest.fixture
+def unlisted(monkeypatch):
+    """The randomiser l2_hemisphere as one of which nothing but eps0 is known."""
+    monkeypatch.delitem(named_randomizers._TRAINED, "l2_hemisphere")
+    return {"randomizer": "l2_hemisphere", "clip": "norm"}
+
+
+@pytest.mark.parametrize("protocol", [{}, {"protocol": "shuffled-check-in", "rate": 0.1, "k": None}])
+def test_a_randomiser_of_which_nothing_is_known_is_accounted_for_by_its_eps0(unlisted, protocol):
+    known = accounting(experiment(delta=1e-5, **protocol))
+    ((system, setting),) = accounting(experiment(delta=1e-5, **protocol, **unlisted)).items()
+    assert system[1] == "ldp"
+    assert known[system] == setting
+
+
+@pytest.mark.usefixtures("unlisted")
+def test_a_curve_that_needs_what_is_not_known_of_a_randomiser_is_refused(root):
+    refusal = (
+        r"experiment must be of .* 'share-pld' is for subsampled-shuffle with share, and "
+        r"'girgis2021-fig6-hemisphere' is subsampled-shuffle with ldp; nothing but eps0 is known of "
+        r"randomizer 'l2_hemisphere': leave it out, or enter in profiles/named_randomizers.py what is known"
+    )
+    with pytest.raises(ValueError, match=refusal):
+        config.load([root / "config/config.yaml"])
 
 
 def test_calibrated_noise_is_accounted_for_as_what_it_is():

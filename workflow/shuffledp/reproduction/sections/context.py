@@ -109,9 +109,15 @@ class Context:
         entry = accountants.get(name)
         if (entry.protocol, entry.mechanism) not in accounting(experiment):
             known = " or ".join(" with ".join(system) for system in accounting(experiment))
+            remedy = "leave it out"
+            if entry.mechanism == "share" and entry.protocol == experiment.protocol:
+                remedy = (
+                    f"nothing but eps0 is known of randomizer {experiment.randomizer!r}: leave it out, or "
+                    "enter in profiles/named_randomizers.py what is known"
+                )
             raise self.fault(
                 f"experiment must be of the system of each of curves: {name!r} is for {entry.protocol} with "
-                f"{entry.mechanism}, and {experiment.name!r} is {known}",
+                f"{entry.mechanism}, and {experiment.name!r} is {known}; {remedy}",
                 at,
             )
 

@@ -127,7 +127,7 @@ class ExperimentSection(Section):
     for the excess risk."""
     seeds: Seeds = LEFT_OUT
     aggregate: Annotated[str, OneOf(AGGREGATES)] = LEFT_OUT
-    """Sum of the messages, or its Gaussian limit (l2 randomisers only)."""
+    """Sum of the messages, or its Gaussian limit (l2_hemisphere and l2_privunit only)."""
     projection: Ball = LEFT_OUT
     regularization: Mu = LEFT_OUT
     bootstrap: bool = LEFT_OUT

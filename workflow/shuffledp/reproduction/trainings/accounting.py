@@ -40,8 +40,9 @@ def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
     if experiment.randomizer != "gaussian":
         pure = {**who, "eps0": experiment.eps0, "delta": experiment.delta}
         systems = {(experiment.protocol, "ldp"): pure}
-        if not windows:
-            systems[experiment.protocol, "share"] = {**pure, "share": _share(experiment)}
+        share = None if windows else _share(experiment)
+        if share is not None:
+            systems[experiment.protocol, "share"] = {**pure, "share": share}
         return systems
     if not checked_in:
         return {}
@@ -67,9 +68,12 @@ def rounds_of_one(experiment: Experiment) -> int:
 
 
 def _share(experiment: Experiment) -> float | None:
-    """Return the share of the blanket of the experiment's eps0-LDP randomiser."""
+    """Return the share of the blanket of the experiment's eps0-LDP randomiser; None if it is not known."""
     assert experiment.eps0 is not None  # as of every pure randomiser
-    named, given = named_randomizers.of_training(
+    known = named_randomizers.of_training(
         experiment.randomizer, dimension=networks.DIMENSIONS[experiment.model]
     )
+    if known is None:
+        return None
+    named, given = known
     return named_randomizers.named(named, eps0=experiment.eps0, **given).share
