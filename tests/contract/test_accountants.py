@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -12,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+import shuffledp
 from shuffledp import accountants, approximate_dp
 from shuffledp.accountants import registry
 from shuffledp.approximate_dp import composition
@@ -475,3 +481,26 @@ def test_a_kind_must_be_known(own_registry, kind):
         accountants.register(name="odd", kind=kind, **FIELDS)
     assert repr(kind) in str(caught.value)
     assert "odd" not in accountants.names()
+
+
+NEW = """
+from shuffledp.accountants.registry import register
+
+
+@register(name="mine", kind="upper", citation="x", theorem="x", label="x", needs=("x",), note="x")
+def _mine(*, n, k, eps0, rounds, delta):
+    return {"epsilon": rounds * eps0}
+"""
+
+
+def test_an_accountant_in_a_new_module_is_found(tmp_path):
+    shutil.copytree(Path(shuffledp.__file__).parent, tmp_path / "shuffledp")
+    (tmp_path / "shuffledp/accountants/subsampled_shuffle/mine.py").write_text(NEW)
+    ask = "from shuffledp import accountants; print(accountants.names()[-1])"
+    found = subprocess.run(
+        [sys.executable, "-c", ask],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert found.stdout == "mine\n", found.stderr

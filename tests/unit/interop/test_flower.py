@@ -24,6 +24,7 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from shuffledp import accountants
 from shuffledp.interop.flower import LocalRandomizerMod, ShuffleAccountant, ShuffledPrivacyEvent
+from shuffledp.profiles import named_randomizers
 from shuffledp.profiles.gaussian import gaussian_epsilon
 
 SHUFFLE = {
@@ -79,6 +80,12 @@ def test_events_of_a_randomiser_cost_less():
     assert accountant.get_epsilon(1e-6) < epsilon_of(5)
     worst = ShuffledPrivacyEvent.of("l2_hemisphere", 50, eps0=1.0, sample_size=100, population_size=1000)
     assert worst.round().epsilon(5, 1e-6) == pytest.approx(epsilon_of(5), rel=1e-3)
+
+
+def test_a_randomiser_of_which_nothing_is_known_costs_what_any_may(monkeypatch):
+    monkeypatch.delitem(named_randomizers._TRAINED, "l2_privunit")
+    event = ShuffledPrivacyEvent.of("l2_privunit", 50, eps0=1.0, sample_size=100, population_size=1000)
+    assert event == ShuffledPrivacyEvent(1.0, 100, 1000)
 
 
 def test_a_limit_is_looked_ahead_to():
@@ -144,7 +151,11 @@ POISSON = {
         (lambda: ShuffleAccountant(CONFIG).compose("a round"), "event must be a ShuffledPrivacyEvent or a"),
         (lambda: ShuffleAccountant(CONFIG).get_epsilon(0), r"delta must lie in \(0, 1\), got 0"),
         (lambda: ShuffleAccountant(CONFIG).get_delta(-1), "epsilon must be a finite number >= 0, got -1"),
-        (lambda: LocalRandomizerMod("gaussian", eps0=1, radius=1), "randomizer must be one of linf_coord"),
+        (lambda: LocalRandomizerMod("gaussian", eps0=1, radius=1), "randomizer must be one of l1_hadamard"),
+        (
+            lambda: ShuffledPrivacyEvent.of("gaussian", 9, eps0=1.0, sample_size=1, population_size=9),
+            "randomizer must be one of l1_hadamard, .* got 'gaussian'",
+        ),
         (lambda: LocalRandomizerMod("l2_privunit", eps0=0, radius=1), "eps0 must be a finite number > 0"),
         (lambda: LocalRandomizerMod("l2_privunit", eps0=1, radius=-1), "radius must be a finite number > 0"),
     ],

@@ -155,7 +155,7 @@ def test_several_passes_in_a_step_are_refused():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"randomizer": "gaussian"}, "randomizer must be one of linf_coordinate, "),
+        ({"randomizer": "gaussian"}, "randomizer must be one of l1_hadamard, "),
         ({"eps0": 0}, "eps0 must be a finite number > 0, got 0"),
         (
             {"data_loader": torch.utils.data.DataLoader([1, 2])},

@@ -3,9 +3,13 @@
 >>> from shuffledp import accountants
 >>> accountants.epsilon("girgis2021-upper", n=1e6, k=1e3, eps0=2, rounds=1e5, delta=1e-8)
 
-Each protocol has a folder. Beside the folders stand what accountants of several protocols share, and what
-asks them: for a bracket, backwards, along a variable, for a plan.
+Each protocol has a folder, whose modules are found without being listed. Beside the folders stand what
+accountants of several protocols share, and what asks them: for a bracket, backwards, along a variable, for a
+plan.
 """
+
+import importlib
+import pkgutil
 
 from shuffledp.accountants import approximate, blankets, named, plans, systems
 from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds, solve
@@ -33,6 +37,13 @@ from shuffledp.accountants.subsampled_shuffle import (
     randomized_response,
     unshuffled,
 )
+
+# Accountants enter themselves in the registry as their modules are imported; those named above come first.
+for _folder in pkgutil.iter_modules(__path__):
+    if _folder.ispkg:
+        _name = f"{__name__}.{_folder.name}"
+        for _module in pkgutil.iter_modules(importlib.import_module(_name).__path__):
+            importlib.import_module(f"{_name}.{_module.name}")
 
 __all__ = [
     "Accountant",

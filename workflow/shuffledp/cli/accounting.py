@@ -209,13 +209,23 @@ def calibrate(
     metavar="NAME",
     help="List this system only: a protocol, a mechanism, or both, as in shuffle/krr (default: all).",
 )
+@click.option(
+    "--randomizers",
+    is_flag=True,
+    help="List the names that --randomizer of other commands takes, each with the options that it needs.",
+)
 @options.as_json
-def list_accountants(system: str | None, as_json: bool) -> None:
+def list_accountants(system: str | None, randomizers: bool, as_json: bool) -> None:
     """List the accountants and their theorems, by system.
 
     The accountant that calibrate and delta use where none is named comes first, then upper bounds, estimates
-    and lower bounds.
+    and lower bounds. With --randomizers the command lists the randomisers that other commands take by name.
     """
+    if randomizers:
+        if system is not None:
+            raise ValueError(f"--system has no meaning with --randomizers, got {system!r}; leave it out")
+        _list_randomizers(as_json=as_json)
+        return
     from shuffledp.accountants import systems
 
     wanted = systems.systems() if system is None else systems.matching(system)
@@ -238,6 +248,32 @@ def list_accountants(system: str | None, as_json: bool) -> None:
                 for entry in found
             ],
         )
+
+
+def _list_randomizers(*, as_json: bool) -> None:
+    """List the randomisers that accountants know by name, with the options that each takes."""
+    from shuffledp.profiles import named_randomizers
+
+    found = {name: named_randomizers.parameters(name) for name in named_randomizers.NAMES}
+    if as_json:
+        printing.as_json(
+            [
+                {
+                    "name": name,
+                    "needs": [one for one, needed in takes.items() if needed],
+                    "takes": list(takes),
+                    "words": named_randomizers.words(name),
+                }
+                for name, takes in found.items()
+            ]
+        )
+        return
+    rows = []
+    for name, takes in found.items():
+        shown = {one: f"{VARIABLES[one].option} {VARIABLES[one].letter}" for one in takes}
+        needed = " ".join(text if takes[one] else f"[{text}]" for one, text in shown.items())
+        rows.append([name, needed, named_randomizers.words(name)])
+    printing.table(["randomizer", "options", "words"], rows)
 
 
 def _listed(system: System) -> list[Accountant]:

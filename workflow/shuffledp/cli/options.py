@@ -209,24 +209,21 @@ _plot = click.option(
 _randomizer = click.option(
     "--randomizer",
     metavar="NAME",
-    help="Account for this randomiser alone: krr (--categories), subset-selection (--categories, --subset), "
-    "local-hashing (--cells, --collision) with a hash function that is drawn for each report and sent with "
-    "it (the lower end is for the worst family of hash functions), public-hashing (--cells) with one hash "
-    "function that is public for the round, privunit (--dimension), coordinate, hemisphere, laplace, "
-    "piecewise, hadamard-response, oue, rappor.",
+    help="Account for this randomiser alone, such as krr with --categories; `shuffledp accountants "
+    "--randomizers` lists all, and the options that each takes.",
 )
 _protocol = click.option(
     "--protocol",
     metavar="NAME",
-    help="Who takes part: subsampled-shuffle (default), shuffle, shuffle-with-dropouts (the default with "
-    "--arriving), shuffled-check-in, distributed-check-in, fixed-window, sliding-window, averaged-window.",
+    help="Who takes part, such as shuffle or shuffled-check-in; `shuffledp accountants` lists all protocols "
+    "(default: subsampled-shuffle, or shuffle for a mechanism that it lacks; with --arriving, "
+    "shuffle-with-dropouts).",
 )
 _mechanism = click.option(
     "--mechanism",
     metavar="NAME",
-    help="What clients send: ldp (any eps0-LDP report, the default), share, tv, blanket (known by --share, "
-    "by --tv, or by both), krr, gaussian, approximate-ldp (these three with protocol shuffle if none is "
-    "named).",
+    help="What clients send, such as krr or gaussian; `shuffledp accountants` lists all mechanisms (default: "
+    "ldp, any eps0-LDP report; with --share, --tv or both, share, tv or blanket).",
 )
 as_json = click.option(
     "--json",

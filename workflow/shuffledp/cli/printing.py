@@ -33,7 +33,7 @@ FIELDS = (
 SIGN = {"upper": "<=", "estimate": "~", "lower": ">="}
 
 # In a narrow terminal these long columns stand below their row, in this order and form.
-_LONG = {"citation": "{}: ", "theorem": "{}", "needs": "; needs {}"}
+_LONG = {"citation": "{}: ", "theorem": "{}", "needs": "; needs {}", "words": "{}"}
 _LEAST = 30  # width of a paragraph in columns, even if the terminal has fewer
 _INDENT = 4
 _HEAD = 2  # lines of a table above its rows

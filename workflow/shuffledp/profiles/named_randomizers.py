@@ -2,7 +2,7 @@
 
 f, b, omega, S_x and tv are those of ``two_valued``; e = exp(eps0).
 
-Adding a named randomiser takes a function of eps0 and of its own parameters, and an entry in ``_REGISTRY``.
+Adding a named randomiser takes one function of eps0 and of its own parameters, entered by ``_entry``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,35 @@ from shuffledp.profiles.two_valued import UNKNOWN, Known, Overlaps, bounded, dis
 
 _BINS = 32  # of the unit interval, in which reports of the Laplace mechanism are merged
 
+_Function = TypeVar("_Function", bound=Callable[..., Known])
 
+
+class _Entry(NamedTuple):
+    """A randomiser: the function that returns what is known of it, and what lists say of it."""
+
+    known: Callable[..., Known]
+    words: str
+
+
+_REGISTRY: dict[str, _Entry] = {}
+
+
+def _entry(name: str, words: str) -> Callable[[_Function], _Function]:
+    """Enter a function under the name of its randomiser.
+
+    Args:
+        name: of the randomiser.
+        words: what it is, for lists of randomisers.
+    """
+
+    def enter(known: _Function) -> _Function:
+        _REGISTRY[name] = _Entry(known, words)
+        return known
+
+    return enter
+
+
+@_entry("krr", "k-ary randomised response")
 def krr(*, eps0: float, categories: int) -> Known:
     """Return what is known of k-ary randomised response.
 
@@ -42,6 +70,7 @@ def krr(*, eps0: float, categories: int) -> Known:
     return two_valued(eps0, disjoint(1 / k, 0.0), share=1 / k, apart=1 / k)
 
 
+@_entry("subset-selection", "subset selection: a set of categories is sent")
 def subset_selection(*, eps0: float, categories: int, subset: int) -> Known:
     """Return what is known of subset selection.
 
@@ -77,6 +106,11 @@ def subset_selection(*, eps0: float, categories: int, subset: int) -> Known:
     return two_valued(eps0, overlaps, share=s / k, apart=pattern(1, 0))
 
 
+@_entry(
+    "local-hashing",
+    "randomised response over hashes; a hash function is drawn for each report and sent with it (the lower "
+    "end is for the worst family of hash functions)",
+)
 def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Known:
     """Return what is known of local hashing.
 
@@ -113,6 +147,7 @@ def local_hashing(*, eps0: float, cells: int, collision: float = 0.0) -> Known:
     return two_valued(eps0, overlaps, share=1 / g, apart=(1 - collision) / g)
 
 
+@_entry("public-hashing", "randomised response over hashes; one hash function is public for the round")
 def public_hashing(*, eps0: float, cells: int) -> Known:
     """Return what is known of public hashing.
 
@@ -133,6 +168,7 @@ def public_hashing(*, eps0: float, cells: int) -> Known:
     return krr(eps0=eps0, categories=checks.count("cells", cells, at_least=2))
 
 
+@_entry("hadamard-response", "Hadamard response")
 def hadamard_response(*, eps0: float) -> Known:
     """Return what is known of Hadamard response.
 
@@ -157,6 +193,7 @@ def _unary(eps0: float, q: float) -> Known:
     return two_valued(eps0, independent(q), share=q, apart=q * (1 - q))
 
 
+@_entry("oue", "optimised unary encoding")
 def oue(*, eps0: float) -> Known:
     """Return what is known of optimised unary encoding.
 
@@ -169,6 +206,7 @@ def oue(*, eps0: float) -> Known:
     return _unary(eps0, math.exp(-eps0) / (1 + math.exp(-eps0)))
 
 
+@_entry("rappor", "basic RAPPOR, the symmetric unary encoding")
 def rappor(*, eps0: float) -> Known:
     """Return what is known of basic RAPPOR, the symmetric unary encoding.
 
@@ -181,6 +219,7 @@ def rappor(*, eps0: float) -> Known:
     return _unary(eps0, math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2)))
 
 
+@_entry("privunit", "PrivUnit with the best cap, on the unit ball")
 def privunit(*, eps0: float, dimension: int) -> Known:
     """Return what is known of PrivUnit with the best cap, on unit vectors or, by a random sign, on the ball.
 
@@ -214,6 +253,7 @@ def privunit(*, eps0: float, dimension: int) -> Known:
     )
 
 
+@_entry("hemisphere", "the hemisphere randomiser of unit vectors")
 def hemisphere(*, eps0: float) -> Known:
     """Return what is known of the hemisphere randomiser of unit vectors.
 
@@ -227,6 +267,7 @@ def hemisphere(*, eps0: float) -> Known:
     return two_valued(eps0, disjoint(0.5, 0.5), share=0.5, apart=0.5)
 
 
+@_entry("coordinate", "coordinate sampling, also after a rotation")
 def coordinate(*, eps0: float, dimension: int = 2) -> Known:
     """Return what is known of coordinate sampling.
 
@@ -254,6 +295,7 @@ def coordinate(*, eps0: float, dimension: int = 2) -> Known:
     return two_valued(eps0, overlaps, share=0.5, apart=0.5)
 
 
+@_entry("laplace", "Laplace noise on records in [0, 1]")
 def laplace(*, eps0: float) -> Known:
     """Return what is known of Laplace noise of scale 1/eps0 on records in [0, 1].
 
@@ -276,6 +318,7 @@ def laplace(*, eps0: float) -> Known:
     return bounded(eps0, share, -math.expm1(-eps0 / 2), laws)
 
 
+@_entry("piecewise", "the piecewise mechanism on records in [-1, 1]")
 def piecewise(*, eps0: float) -> Known:
     """Return what is known of the piecewise mechanism on records in [-1, 1] (Wang and others, 2019).
 
@@ -293,20 +336,6 @@ def piecewise(*, eps0: float) -> Known:
     return two_valued(eps0, disjoint(share, overlap), share=share, apart=share)
 
 
-_REGISTRY: dict[str, Callable[..., Known]] = {
-    "krr": krr,
-    "subset-selection": subset_selection,
-    "local-hashing": local_hashing,
-    "public-hashing": public_hashing,
-    "hadamard-response": hadamard_response,
-    "oue": oue,
-    "rappor": rappor,
-    "privunit": privunit,
-    "hemisphere": hemisphere,
-    "coordinate": coordinate,
-    "laplace": laplace,
-    "piecewise": piecewise,
-}
 NAMES = tuple(_REGISTRY)
 # What randomisers of trainings are. One that is not listed is accounted for by its eps0 alone.
 _TRAINED = {
@@ -332,8 +361,17 @@ def parameters(name: str) -> dict[str, bool]:
         close = difflib.get_close_matches(str(name), NAMES, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise ValueError(f"randomizer must be one of {', '.join(NAMES)}, got {name!r}; {hint}".rstrip("; "))
-    found = inspect.signature(_REGISTRY[name]).parameters
+    found = inspect.signature(_REGISTRY[name].known).parameters
     return {key: one.default is one.empty for key, one in found.items() if key != "eps0"}
+
+
+def words(name: str) -> str:
+    """Return what a randomiser is, in a few words.
+
+    Args:
+        name: one of ``NAMES``.
+    """
+    return _REGISTRY[name].words
 
 
 def named(name: str, *, eps0: float, **given: Any) -> Known:
@@ -349,7 +387,7 @@ def named(name: str, *, eps0: float, **given: Any) -> Known:
             range.
     """
     check_parameters(name, given)
-    return _REGISTRY[name](eps0=checks.positive("eps0", eps0), **given)
+    return _REGISTRY[name].known(eps0=checks.positive("eps0", eps0), **given)
 
 
 def check_parameters(name: str, given: Mapping[str, Any]) -> None:

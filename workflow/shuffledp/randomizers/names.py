@@ -27,9 +27,8 @@ class _Classes(Mapping[str, str]):
             raise KeyError(name)
         module = importlib.import_module(f"{randomizers.__name__}.{name}")
         for attribute, value in vars(module).items():
-            if isinstance(value, type) and value.__module__ == module.__name__:
-                if getattr(value, "name", None) == name:
-                    return attribute
+            if isinstance(value, type) and getattr(value, "name", None) == name:
+                return attribute
         raise LookupError(f"{module.__file__} must define a class whose name is {name!r}; give one that name")
 
     def __iter__(self) -> Iterator[str]:

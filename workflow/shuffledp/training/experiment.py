@@ -119,8 +119,8 @@ class Experiment(specification.Experiment):
             )
         if self.aggregate == "clt" and self.randomizer not in _WITH_LIMIT:
             raise ValueError(
-                f"aggregate 'clt' is for randomizers {' and '.join(_WITH_LIMIT)}, got {self.randomizer!r}; use "
-                "'sum'"
+                f"aggregate 'clt' is for randomizers {' and '.join(_WITH_LIMIT)}, got {self.randomizer!r}; "
+                "use 'sum'"
             )
         strength = {"eps0"}
         if self.randomizer == "gaussian":
