@@ -528,8 +528,8 @@ def test_randomisers_are_of_no_system():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_says_where_all_names_are_listed(command):
     text = " ".join(shown(command, "--help").split())
-    for command in ("`shuffledp accountants` lists all protocols", "`shuffledp accountants` lists all mech"):
-        assert command in text
+    for said in ("`shuffledp accountants` lists all protocols", "`shuffledp accountants` lists all mech"):
+        assert said in text
     listed = "`shuffledp accountants --randomizers` lists all" in text
     assert listed == ("--randomizer NAME" in text)
 
