@@ -290,7 +290,7 @@ MISTAKES = {
         "name: l2_hemisphere",
         "name: l2_hemispere",
         f"{GRID}.randomizer.0.name",
-        "'l2_hemispere' is not one of ['linf_coordinate'",
+        "'l2_hemispere' is not one of ['l1_hadamard'",
     ),
     "randomiser that is not pure": (
         "name: l2_hemisphere",
