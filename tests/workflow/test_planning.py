@@ -5,6 +5,8 @@ import os
 
 import pytest
 
+from shuffledp.reproduction.tables import Simulation
+
 from .clone import FEW, SMOKE, halve
 
 FIRST, LAST = 1_000_000_000, 2_000_000_000  # 2001 and 2033
@@ -154,7 +156,7 @@ def test_one_figure_is_made_again_from_what_is_cached(clone, shipped):
     assert joined > 0
     # the other curves, what is joined from training runs, and Monte Carlo; the ledger waits for the curve
     quantities = sum(len(figure.curves) for figure in shipped.of("quantities"))
-    kept = len(shipped.curves) - 1 + quantities + joined + len(shipped.simulations)
+    kept = len(shipped.curves) - 1 + quantities + joined + len(shipped.tables_of(Simulation))
     left = "1 not up to date and not asked for"
     assert f"results: {kept} taken from the cache, 1 made now, {left}" in run.stdout
     assert {name: (clone.path / name).read_bytes() for name in before} == before

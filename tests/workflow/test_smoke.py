@@ -13,6 +13,7 @@ from shuffledp.accountants.systems import dependent_variable
 from shuffledp.records import tables
 from shuffledp.reproduction import config, ledger
 from shuffledp.reproduction.ledger import page, products
+from shuffledp.reproduction.tables import Simulation
 
 from .clone import FEW, SMOKE
 
@@ -63,7 +64,7 @@ def test_smoke_runs_every_job(whole_smoke, settings):
     jobs = {
         "compute_curve": len(settings.curves),
         "compute_quantity": sum(len(figure.curves) for figure in settings.of("quantities")),
-        "simulate": len(settings.simulations),
+        "simulate": len(settings.tables_of(Simulation)),
         "plot": sum(len(settings.of(kind)) for kind in ("bounds", "quantities", "simulation")),
         "evaluate_claims": 1,
     }

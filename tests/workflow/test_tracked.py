@@ -10,6 +10,7 @@ from shuffledp.records.product import checksums
 from shuffledp.reproduction import config
 from shuffledp.reproduction.config import documentation
 from shuffledp.reproduction.ledger import products as ledger_products
+from shuffledp.reproduction.tables import QuantityCurve, Simulation, Utility
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = config.load([ROOT / "config/config.yaml"])
@@ -20,7 +21,7 @@ FIGURES = _HERE.plotted
 TUNED = [tuning.product(SETTINGS.results) for tuning in SETTINGS.tunings]
 TUNED = [product for product in TUNED if (ROOT / product.record).exists()]
 RUNS = [run for runs in TRAININGS.values() for run in runs if (ROOT / run.record).exists()]
-TABLES = [*_HERE.quantity_curves, *_HERE.joined, *_HERE.simulations]
+TABLES = [table for kind in (QuantityCurve, Utility, Simulation) for table in _HERE.tables_of(kind)]
 # by record, what docs/reference/records.md has of those made from a tree with uncommitted changes
 LISTED = {
     f"{name}.json": told

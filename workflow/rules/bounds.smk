@@ -22,5 +22,9 @@ rule compute_curve:
 
 rule all_bounds:
     input:
-        [table.path(RESULTS) for table in (*SETTINGS.curves, *SETTINGS.quantity_curves, *SETTINGS.joined)],
+        [
+            table.path(RESULTS)
+            for kind in (Curve, QuantityCurve, Utility)
+            for table in SETTINGS.tables_of(kind)
+        ],
     localrule: True

@@ -7,9 +7,11 @@ from snakemake.logging import logger
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction.config import keeping
 from shuffledp.reproduction import all_products, jobs
+from shuffledp.reproduction.curve import Curve
 from shuffledp.records import digest, refusals, requests
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
+from shuffledp.reproduction.tables import QuantityCurve, Simulation, Utility
 from shuffledp.reproduction.wildcards import one_of, papers
 from shuffledp.training.data.checksums import IDX_SHA256
 from shuffledp.training.experiment import DATA
@@ -67,8 +69,8 @@ wildcard_constraints:
     figure=one_of(figure.name for figure in SETTINGS.drawable),
     panel=one_of(table.panel for table in SETTINGS.tables),
     accountant=one_of(curve.accountant for curve in SETTINGS.curves),
-    quantity=one_of(curve.quantity for curve in SETTINGS.quantity_curves),
-    clients=one_of(str(panel.n) for panel in SETTINGS.simulations),
+    quantity=one_of(curve.quantity for curve in SETTINGS.tables_of(QuantityCurve)),
+    clients=one_of(str(panel.n) for panel in SETTINGS.tables_of(Simulation)),
     data=one_of(DATA),
     experiment=one_of(experiment.name for experiment in SETTINGS.experiments),
     seed=one_of(str(seed) for seed in range(MOST_SEEDS)),

@@ -22,5 +22,5 @@ rule simulate:
 
 rule all_simulations:
     input:
-        [table.path(RESULTS) for table in SETTINGS.simulations],
+        [table.path(RESULTS) for table in SETTINGS.tables_of(Simulation)],
     localrule: True

@@ -21,6 +21,7 @@ from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.figures.kind import kinds
 from shuffledp.reproduction.ledger import products as ledger_products
 from shuffledp.reproduction.report import products as report_products
+from shuffledp.reproduction.tables import Simulation
 
 SOURCE = '''"""What the module is for."""
 
@@ -347,7 +348,7 @@ def _all_products(settings):
         *(settings.product(figure) for figure in settings.of("bounds")),
         *(run for entry in settings.experiments for run in settings.trainings(entry)),
         *(tuning.product("results") for tuning in settings.tunings),
-        *(panel.product("results") for panel in settings.simulations),
+        *(panel.product("results") for panel in settings.tables_of(Simulation)),
         ledger_products.claims(settings),
     ]
 
@@ -513,7 +514,7 @@ def _all_kinds(settings, study, root):
             for figure in settings.of("accuracy", untrained=True)
             for one in figure.panels
         ],
-        "simulation": [one.product("results") for one in settings.simulations],
+        "simulation": [one.product("results") for one in settings.tables_of(Simulation)],
         **{
             f"figure of {kind}": [own.product(one) for own in (settings, study) for one in own.of(kind)]
             for kind in kinds()

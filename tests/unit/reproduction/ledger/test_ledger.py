@@ -10,6 +10,7 @@ import pytest
 from shuffledp.records import tables
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.ledger import page, products
+from shuffledp.reproduction.tables import Simulation
 
 # not `from shuffledp.reproduction.ledger import claims`, which is the function of that name
 claims_module = importlib.import_module("shuffledp.reproduction.ledger.claims")
@@ -208,7 +209,7 @@ def test_product_reads_the_curves_that_the_claims_name(shipped):
     }
     product = products.claims(shipped)
     assert wanted <= set(product.inputs)
-    computed = {f"{one.stem('results')}.csv" for one in (*shipped.curves, *shipped.simulations)}
+    computed = {f"{one.stem('results')}.csv" for one in (*shipped.curves, *shipped.tables_of(Simulation))}
     computed |= {f"{one.stem('results')}.csv" for figure in shipped.of("quantities") for one in figure.curves}
     assert wanted <= computed, "every claim's curves are in the configuration"
 

@@ -12,11 +12,12 @@ _BEFORE = """\
 This workflow redraws the figures of five papers on shuffle-model differential privacy, and decides which of
 their numbers come out. It takes these steps:
 
-1. Curves of bounds and other quantities are computed (`bounds`, `quantities`), and estimates are drawn by
-   Monte Carlo (`simulation`).
+1. Tables of numbers are made for the figures: curves of bounds and of other quantities are computed, and
+   estimates are drawn by Monte Carlo.
 2. Networks are trained with local randomisers (`training`): hours, and only if `all_trainings` is asked for.
-   Their accuracy is set against epsilon (`accuracy`, `progress`, `convergence`).
-3. Figures with captions, the ledger of the papers' claims and this page are written.
+   Their accuracy is set against epsilon, rounds and theorems.
+3. Figures with captions, the ledger of the papers' claims and this page are written. Each kind of figure has
+   a key of its own at the top of the configuration, under which its figures stand by paper and name.
 
 Results are kept in the repository with a record of what each was made from, so that a run computes only what
 your configuration changes.

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from shuffledp.records.product import Product
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.figures import captions
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.studies.sweep import Sweep
-from shuffledp.reproduction.tables import QuantityCurve, Simulation, Table, Utility
+from shuffledp.reproduction.tables import Table
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.reproduction.trainings.learning_rates import Tuning
 from shuffledp.training.experiment import Experiment
+
+_Table = TypeVar("_Table", bound=Table)
 
 
 @dataclass(frozen=True)
@@ -67,25 +69,14 @@ class Settings:
         """All tables of figures that can be drawn."""
         return tuple(table for figure in self.plotted for table in figure.tables)
 
+    def tables_of(self, kind: type[_Table]) -> tuple[_Table, ...]:
+        """Return the tables of one kind, such as ``tables.Simulation``."""
+        return tuple(table for table in self.tables if isinstance(table, kind))
+
     @property
     def curves(self) -> tuple[Curve, ...]:
         """All curves of all figures of bounds."""
-        return tuple(table for table in self.tables if isinstance(table, Curve))
-
-    @property
-    def quantity_curves(self) -> tuple[QuantityCurve, ...]:
-        """All curves of all figures of quantities."""
-        return tuple(table for table in self.tables if isinstance(table, QuantityCurve))
-
-    @property
-    def joined(self) -> tuple[Utility, ...]:
-        """All tables of accuracy against epsilon whose runs are recorded."""
-        return tuple(table for table in self.tables if isinstance(table, Utility))
-
-    @property
-    def simulations(self) -> tuple[Simulation, ...]:
-        """All tables of Monte Carlo estimates."""
-        return tuple(table for table in self.tables if isinstance(table, Simulation))
+        return self.tables_of(Curve)
 
     @property
     def sweep(self) -> Sweep | None:

@@ -31,10 +31,15 @@ _FEATURES = {
         "images, the private half being the clients'"
     ),
 }
+# Names for formulas. Two variables have the letter gamma: where a title gives a value it is that of the rate,
+# elsewhere the first of the table counts. Longer symbols come first: that of epsilon begins that of eps0.
 _PLAIN = {
-    **{rf"{VARIABLES[name].tex} =": f"{name} =" for name in ("eps0", "rate", "sigma")},
-    **{r"\epsilon_0": "eps0", r"\delta_0": "delta0", r"\delta": "delta", r"\gamma": "gamma"},
-    **{r"\sigma": "sigma", r"\epsilon": "epsilon"},
+    f"{VARIABLES['rate'].symbol} =": "rate =",
+    **{
+        one.symbol: one.name
+        for one in sorted(reversed(VARIABLES.values()), key=lambda one: -len(one.symbol))
+        if one.symbol.startswith("\\")
+    },
 }
 _WORDS = 4  # largest number of words in a line of a title, so that it fits above one panel
 # Template of a caption's lines about curves, for what ``curves`` returns; the names of accountants come last.

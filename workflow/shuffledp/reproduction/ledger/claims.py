@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from shuffledp.variables import VARIABLES
+
 Verdict = Literal[
     "reproduced",
     "reproduced under a stated reading",
@@ -72,7 +74,6 @@ _SETTING = (
     *("data", "model", "randomizer", "clip", "n", "k", "rate", "slots", "participation", "categories"),
     *("sigma", "noise_multiplier", "eps0", "delta0", "rounds", "delta"),
 )
-_SYMBOLS = {"rate": "gamma", "participation": "p0", "slots": "m", "rounds": "T"}
 
 
 class CurveKey(NamedTuple):
@@ -198,8 +199,14 @@ def setting_of(tables: Tables, point: Mapping[str, float]) -> str:
         written = [value if isinstance(value, str) else number(value) for value in found]
         if name not in point and any(each.nunique() > 1 for each in values):
             written = [f"{written[0]} to {written[-1]}"]
-        parts.append(f"{_SYMBOLS.get(name, name)}={' or '.join(written)}")
+        parts.append(f"{_symbol(name)}={' or '.join(written)}")
     return ", ".join(parts)
+
+
+def _symbol(name: str) -> str:
+    """Return the symbol of a variable without TeX, such as p0 and eps0; its name where it has none."""
+    symbol = VARIABLES[name].symbol if name in VARIABLES else ""
+    return symbol.replace(r"\epsilon", "eps").replace("\\", "").replace("_", "") or name
 
 
 def number(value: float) -> str:
