@@ -1,17 +1,17 @@
 """Distributed check-in with Gaussian noise and a public number of reports: its privacy loss, numerically.
 
-Each of n clients takes part independently with probability gamma (``rate``); the reports are records with
+Each of n clients takes part independently with the probability ``rate``; the reports are records with
 noise N(0, sigma^2 I), and the server publishes their number K and their average (or sum). Neighbours are
 the records of n clients, and the same without one of them. Given K = k, either data set gives the sum of k
 records and noise of variance k sigma^2. With the client, who is among the k with probability k/n, one of the
 other records is exchanged for that of the client. So the variances are equal, only the line through the two
 records matters, whatever the dimension, and two records at the largest distance, which is 1, are the worst
 (joint convexity). With z the sum along that line over sqrt(k) sigma, mu = 1/(sqrt(k) sigma) and
-b = Bin(n - 1, gamma):
+b = Bin(n - 1, rate):
 
-    without: b_k N(0, 1),    with: b_k ((1 - gamma) N(0, 1) + c_k N(mu, 1)),    c_k = k (1 - gamma)/(n - k),
+    without: b_k N(0, 1),    with: b_k ((1 - rate) N(0, 1) + c_k N(mu, 1)),    c_k = k (1 - rate)/(n - k),
 
-and with the client all n report with probability gamma^n, which never happens without it. An observer who is
+and with the client all n report with probability rate^n, which never happens without it. An observer who is
 not told K learns less.
 """
 
@@ -63,7 +63,7 @@ def check_in_losses(
 
     Args:
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
         bound: "upper": the mass of each cell of the noise is split over its two ends, so that masses with and
             without the client are kept (as in doroshenko2022); "lower": the cell is merged, which is
@@ -72,7 +72,7 @@ def check_in_losses(
 
     Returns:
         Masses and losses in both directions. An upper bound dominates the mechanism; a lower bound is
-        dominated by it if all other records are equal. In the direction of ``added``, the probability gamma^n
+        dominated by it if all other records are equal. In the direction of ``added``, the probability rate^n
         counts as left out as well.
 
     Raises:

@@ -1,6 +1,6 @@
 """Shuffled check-in, after the supplement of liew2022 ("Shuffled check-in").
 
-Each of n clients takes part independently with probability gamma (``rate``). The number K ~ Bin(n, gamma) of
+Each of n clients takes part independently with the probability ``rate``. The number K ~ Bin(n, rate) of
 reports is public and, given K = k, the reports are those of a uniform subset. So a round is a mixture over k
 of subsampled shuffles with k of n clients, and its moment E (P/Q)^lambda is the mean of theirs.
 
@@ -50,12 +50,13 @@ def _checked(n: object, rate: object, eps0: object) -> tuple[int, float, float]:
 def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
     """Return Renyi DP of shuffled check-in: Theorem 1 of girgis2021, mixed over the number of reports.
 
-    Theorem 2 of liew2022 bounds this mixture; here it is evaluated, with gamma = k/n for k reports.
+    Theorem 2 of liew2022 bounds this mixture; here it is evaluated, with the sampling rate k/n for k
+    reports.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, >= 0.
 
     Returns:
@@ -87,19 +88,19 @@ def liew2022_upper(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
 def liew2022_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
     """Return Renyi DP of shuffled check-in as printed: Theorem 2 (equations 7 and 18), at its best Delta.
 
-    It is f(1) e^(-Delta^2 n gamma/2) + f((1 - Delta) n gamma + 1), where f(k) is Theorem 1's moment, less 1,
-    for k reports, with gamma kept at the rate whatever k is. In the second-order term e^(-eps0/k) is read as
-    e^(-eps0)/k.
+    It is f(1) e^(-Delta^2 n rate/2) + f((1 - Delta) n rate + 1), where f(k) is Theorem 1's moment, less 1,
+    for k reports, with its sampling rate kept at ``rate`` whatever k is. In the second-order term e^(-eps0/k)
+    is read as e^(-eps0)/k.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, >= 0.
 
     Returns:
         The printed value, an estimate: given k reports a client is among them with probability k/n, not
-        gamma, and at gamma = k/n f does not decrease, as the proof needs.
+        ``rate``, and at a sampling rate of k/n f does not decrease, as the proof needs.
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.
@@ -166,7 +167,7 @@ def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
     Args:
         order: Renyi orders, real numbers > 1, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, >= 0.
 
     Returns:
@@ -195,17 +196,17 @@ def liew2022_lower(order: ArrayLike, *, n: int, rate: float, eps0: float) -> flo
 def liew2022_lower_printed(order: ArrayLike, *, n: int, rate: float, eps0: float) -> float | FloatArray:
     """Return the printed lower bound on the Renyi divergence: Theorem 3 (equation 8, C.3), at its best Delta.
 
-    (1 - e^(-Delta^2 n gamma/(2 + Delta))) C(lambda, 2) gamma^2 (e^eps0 - 1)^2/((1 + Delta) n gamma e^eps0) is
+    (1 - e^(-Delta^2 n rate/(2 + Delta))) C(lambda, 2) rate^2 (e^eps0 - 1)^2/((1 + Delta) n rate e^eps0) is
     added to 1.
 
     Args:
         order: Renyi orders, whole numbers >= 2, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, >= 0.
 
     Returns:
-        The printed value, an estimate: like the upper bound it keeps gamma fixed.
+        The printed value, an estimate: like the upper bound it keeps the sampling rate fixed.
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.

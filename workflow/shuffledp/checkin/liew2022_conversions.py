@@ -1,7 +1,7 @@
 """Shuffled check-in by Renyi DP of any eps0-LDP randomiser: the two conversions of liew2022, Table 1.
 
 Both start from the clones that hide a report in a shuffle (in the table: A, "Hiding among the clones"; here
-in the numerical form of feldman2022), mix over the public number K ~ Bin(n, gamma) of reports, and end in
+in the numerical form of feldman2022), mix over the public number K ~ Bin(n, rate) of reports, and end in
 Renyi DP. They differ in the place where the privacy profile becomes a Renyi divergence. (eps0, delta0)-LDP
 randomisers have no finite Renyi DP: they may disclose everything with probability ``disclosure``, which
 counts in delta, and the Renyi DP is that of the remaining case.
@@ -46,7 +46,7 @@ def _lattice(outcomes: Outcomes) -> Lattice:
 def disclosure(*, n: int, rate: float, eps0: float, delta0: float, analysis: str = "feldman2022") -> float:
     """Return the probability that a round of (eps0, delta0)-LDP reports discloses a client's record.
 
-    With probability gamma the client reports. The mean number of reports is then 1 + (n - 1) gamma, and
+    With probability ``rate`` the client reports. The mean number of reports is then 1 + (n - 1) rate, and
     ``profiles.approximate.disclosure`` is linear in their number.
 
     Args:
@@ -74,7 +74,7 @@ class ShufflingConversion:
 
     Args:
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, > 0.
 
     Raises:
@@ -146,7 +146,7 @@ class SubsamplingConversion:
 
     Args:
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         eps0: local privacy parameter, > 0.
 
     Raises:

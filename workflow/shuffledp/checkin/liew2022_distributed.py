@@ -1,12 +1,12 @@
 """Distributed check-in with Gaussian noise: liew2022, Theorem 5 (appendix B.1), re-derived.
 
-Each of n clients takes part independently with probability gamma (``rate``); the reports are records with
+Each of n clients takes part independently with the probability ``rate``; the reports are records with
 noise N(0, sigma^2 I), and the server publishes their average, but not how many took part. Neighbours are the
 records of n clients, and the same without one of them. Given that k of the other n - 1 take part, the
 average has the law p_k = N(0, sigma^2/k I) without the client and q_k = N(1/(k + 1), sigma^2/(k + 1) I) with
 it, and the two data sets give
 
-    without = sum_k b_k p_k,    with = sum_k b_k ((1 - gamma) p_k + gamma q_k),    b = Bin(n - 1, gamma).
+    without = sum_k b_k p_k,    with = sum_k b_k ((1 - rate) p_k + rate q_k),    b = Bin(n - 1, rate).
 
 For k = 0 the paper lets the server publish N(0, sigma^2 I) in place of an average.
 
@@ -21,11 +21,11 @@ The paper leaves open or has wrong:
   l >= k + 1, since p_k is the wider law. Its formula is that of the other direction with another exponent.
   Here the direction "with over without" is expanded exactly, in E_p (q/p)^l, which needs no factor 3. The
   direction "without over with" is bounded by Taylor's theorem, since the density ratio of the mixtures is at
-  most 1/(1 - gamma).
+  most 1/(1 - rate).
 - E_p (q/p)^l does not always fall with k, as Lemmas 4 and 5 need: for sigma^2 < (l - 1)/(2 (l + 1)) it grows
   at k = 1. Here its largest value from k on is used.
-- Lemmas 4 and 5 lack the binomial's gamma^k (1 - gamma)^(n - k); the prefactor must be 1/(lambda - 1); and
-  (13) and (15) have the exponents of gamma and 1 - gamma exchanged, and (15) starts at 2.
+- Lemmas 4 and 5 lack the binomial's rate^k (1 - rate)^(n - k); the prefactor must be 1/(lambda - 1); and
+  (13) and (15) have the exponents of rate and 1 - rate exchanged, and (15) starts at 2.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _theorem_5(
         j, known = np.arange(2.0, top + 1), moments.upto(top)
         terms = numerics.log_binomial(lam, j) + j * log_rate + (lam - j) * log_rest + known
         added = special.logsumexp(terms)
-        # (1 + u)^(1 - lambda) <= 1 - (lambda - 1) u + C(lambda, 2) (1 - gamma)^(-lambda - 1) u^2, u >= -gamma
+        # (1 + u)^(1 - lambda) <= 1 - (lambda - 1) u + C(lambda, 2) (1 - rate)^(-lambda - 1) u^2, u >= -rate
         square = math.log(lam * (lam - 1) / 2) + 2 * log_rate - (lam + 1) * log_rest + known[0]
         removed = min(float(np.logaddexp(0.0, square)), -(lam - 1) * log_rest)
         rounding = 8 * numerics.EPSILON * (lam + float(np.abs(terms[np.isfinite(terms)]).max(initial=1.0)))
@@ -254,7 +254,7 @@ def theorem_5(
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
         dimension: of the records; the printed form has only 1.
         as_printed: whether to evaluate the printed lines 12 and 13, with the prefactor read as
@@ -285,12 +285,12 @@ def theorem_5_by_lemma_4(
     """Return Renyi DP of distributed check-in: Theorem 5 with its sums bounded by Lemma 4.
 
     With probability e^(-Delta^2 mu/2) a round counts as one with a single report, otherwise as one with
-    (1 - Delta) mu + 1 reports, mu = (n - 1) gamma. A round in which nobody reports has its own probability.
+    (1 - Delta) mu + 1 reports, mu = (n - 1) rate. A round in which nobody reports has its own probability.
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
         slack: Delta, in [0, 1]; the paper plots 0.5.
         dimension: of the records; the printed form has only 1.
@@ -324,13 +324,13 @@ def theorem_5_by_lemma_5(
 ) -> float | FloatArray:
     """Return Renyi DP of distributed check-in: Theorem 5 with its sums cut off by Lemma 5.
 
-    Numbers of reports up to ``cut`` = (1 + Delta) mu, mu = (n - 1) gamma, are taken one by one. Larger
+    Numbers of reports up to ``cut`` = (1 + Delta) mu, mu = (n - 1) rate, are taken one by one. Larger
     numbers count as cut + 1, with probability e^(-Delta^2 mu/(2 + Delta)).
 
     Args:
         order: Renyi orders lambda, whole numbers >= 2, any shape.
         n: number of clients.
-        rate: probability gamma of taking part, in (0, 1).
+        rate: probability of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
         cut: a whole number, at least mu; the paper plots 200 for a mu of about 60.
         dimension: of the records; the printed form has only 1.

@@ -146,8 +146,8 @@ def _composed(
 ) -> Columns:
     """Return an upper bound on epsilon of T rounds of appendix D of liew2022 for every T.
 
-    A round is (log(1 + gamma' (e^eps0 - 1)), gamma' delta0 + delta')-DP, if more than gamma' n clients take
-    part with probability at most delta'.
+    A round is (log(1 + gamma (e^eps0 - 1)), gamma delta0 + delta')-DP, if more than gamma n clients take part
+    with probability at most delta'.
 
     Args:
         n: number of clients.
