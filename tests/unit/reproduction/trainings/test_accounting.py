@@ -8,7 +8,7 @@ from shuffledp.profiles.gaussian import gaussian_delta
 from shuffledp.reproduction import config
 from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
 
-from ...training.test_training_runs import GAUSSIAN, experiment
+from ...training.test_runs import GAUSSIAN, experiment
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from shuffledp.records import digest
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.sgd.schedule import SAMPLING
 
-from ...training.test_training_runs import experiment
+from ...training.test_runs import experiment
 from .test_replay import REPLAYED
 
 

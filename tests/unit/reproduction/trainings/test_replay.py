@@ -7,7 +7,7 @@ import pytest
 from shuffledp.records import files, requests
 from shuffledp.reproduction.trainings import recorded
 
-from ...training.test_training_runs import experiment
+from ...training.test_runs import experiment
 
 REPLAYED = {"n": 400, "k": 40, "epochs": (2,), "learning_rates": (0.3,), "epoch_rounds": 2}
 
