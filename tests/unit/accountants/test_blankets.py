@@ -98,10 +98,10 @@ def test_a_lower_bound_above_the_upper_one_is_not_hidden(monkeypatch):
         ArithmeticError, match=r"9 of 'oue' with some data set exceeds the upper bound .* 'blank"
     ):
         accountants.bracket(**SMALL, randomizer="oue")
-    accountants.registry.check_order(1 + 1e-7, 1.0, ("one", "other"))
-    accountants.registry.check_order(0.0, 0.0, ("one", "other"))
+    accountants.brackets.check_order(1 + 1e-7, 1.0, ("one", "other"))
+    accountants.brackets.check_order(0.0, 0.0, ("one", "other"))
     with pytest.raises(ArithmeticError, match=r"1.00001 of one exceeds the upper bound 1 of other"):
-        accountants.registry.check_order(1 + 1e-5, 1.0, ("one", "other"))
+        accountants.brackets.check_order(1 + 1e-5, 1.0, ("one", "other"))
 
 
 # --- what must hold between the answers

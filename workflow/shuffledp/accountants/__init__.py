@@ -12,20 +12,12 @@ import importlib
 import pkgutil
 
 from shuffledp.accountants import approximate, blankets, named, plans, systems
+from shuffledp.accountants.brackets import Bracket, Refusal, attempts, bracket_of
 from shuffledp.accountants.calibration import delta_at, largest_eps0, most_rounds, solve
 from shuffledp.accountants.check_in import distributed, shuffled, shuffled_gaussian, windows
 from shuffledp.accountants.named import bracket, epsilon
 from shuffledp.accountants.plans import Phase, Plan, PlanError, Spent
-from shuffledp.accountants.registry import (
-    Accountant,
-    Bracket,
-    Refusal,
-    attempts,
-    bracket_of,
-    get,
-    names,
-    register,
-)
+from shuffledp.accountants.registry import Accountant, get, names, register
 from shuffledp.accountants.shuffle import dropouts, gaussian, krr, ldp
 from shuffledp.accountants.subsampled_shuffle import (
     clones,

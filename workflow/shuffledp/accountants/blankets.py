@@ -13,6 +13,7 @@ from shuffledp.accountants import systems, via_pld
 from shuffledp.accountants.check_in import shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.shuffle import ldp
+from shuffledp.accountants.subsampled_shuffle.system import SYSTEM as SUBSAMPLED_SHUFFLE
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import four_kinds, worst_kinds
 
@@ -51,7 +52,7 @@ KNOWN = {
         "As share-pld, for randomisers whose total variation is below 1 minus the mass of the blanket.",
     ),
 }
-BASES = (systems.get(*systems.SUBSAMPLED_SHUFFLE), shuffled.SYSTEM, ldp.SYSTEM)
+BASES = (SUBSAMPLED_SHUFFLE, shuffled.SYSTEM, ldp.SYSTEM)
 # protocol -> its accountants, by mechanism
 NAMES = {
     "subsampled-shuffle": {"share": "share-pld", "tv": "tv-pld", "blanket": "blanket-pld"},

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import checks
-from shuffledp.accountants import blankets, named_cases, named_lower, registry, systems
+from shuffledp.accountants import blankets, brackets, named_cases, named_lower, registry, systems
 from shuffledp.checks import FloatArray
 from shuffledp.profiles import named_randomizers, two_records, worst_kinds
 
@@ -77,7 +77,7 @@ def epsilon(
     return entry.epsilon(rounds=rounds, delta=delta, **_setting_of(entry, case))
 
 
-def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setting: Any) -> registry.Bracket:
+def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setting: Any) -> brackets.Bracket:
     """Return the tightest lower and upper bounds on epsilon, of the worst randomiser or of a named one.
 
     Args:
@@ -88,7 +88,7 @@ def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setti
             shuffle of eps0-LDP reports if left out), and its variables.
 
     Returns:
-        Without a randomiser ``registry.bracket``. Otherwise the bracket of the named randomiser, whose lower
+        Without a randomiser ``brackets.bracket``. Otherwise the bracket of the named randomiser, whose lower
         bound is epsilon of a particular pair of neighbouring data sets.
 
     Raises:
@@ -96,15 +96,15 @@ def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setti
         ArithmeticError: the lower bound of a randomiser exceeds its upper bound by more than rounding.
     """
     if randomizer is None:
-        return registry.bracket(rounds=rounds, delta=delta, **setting)
+        return brackets.bracket(rounds=rounds, delta=delta, **setting)
     case = named_cases.case(randomizer, setting)
     count = int(systems.checked("rounds", rounds))
     value, by = _upper(case, count, delta)
     upper = float(value)
     lower, words = named_lower.of_case(case, count, systems.checked("delta", delta))
-    registry.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{by!r}"))
+    brackets.check_order(lower, upper, (f"{randomizer!r} with {words}", f"{by!r}"))
     # rounding may let the ends cross where both are the pure DP of the protocol
-    return registry.Bracket(min(lower, upper), upper, (words, by), case.system.neighbours)
+    return brackets.Bracket(min(lower, upper), upper, (words, by), case.system.neighbours)
 
 
 def accountant(
@@ -190,7 +190,7 @@ def _upper(case: named_cases.Case, rounds: ArrayLike, delta: float) -> tuple[flo
     if case.setting["eps0"] > _LARGE_EPS0:
         # a bound for any randomiser may be smaller after rounding
         listed = registry.names("upper", protocol=case.system.protocol, mechanism=case.system.mechanism)
-        answers, _ = registry.attempts(map(registry.get, listed), rounds=rounds, delta=delta, **case.setting)
+        answers, _ = brackets.attempts(map(registry.get, listed), rounds=rounds, delta=delta, **case.setting)
         for other, columns in answers:
             if np.max(columns["epsilon"]) < np.max(value):
                 by = other.name

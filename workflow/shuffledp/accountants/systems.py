@@ -73,7 +73,7 @@ def of_one_report(setting: Setting) -> ApproximateDP:
     return ApproximateDP(setting["eps0"], setting.get("delta0", 0.0))
 
 
-def none(setting: Setting) -> ApproximateDP:
+def unbounded(setting: Setting) -> ApproximateDP:
     """Return eps = inf: no eps bounds a round, as with noise whose density ratios are unbounded."""
     return ApproximateDP(math.inf, 0.0)
 
@@ -227,7 +227,7 @@ def mechanisms(protocol: str) -> list[str]:
 
 def systems() -> list[System]:
     """Return all systems, the subsampled shuffle of eps0-LDP reports first."""
-    return list(_SYSTEMS.values())
+    return sorted(_SYSTEMS.values(), key=lambda one: (one.protocol, one.mechanism) != SUBSAMPLED_SHUFFLE)
 
 
 def variables() -> list[str]:

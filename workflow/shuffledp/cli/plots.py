@@ -24,11 +24,11 @@ def epsilon(
     curves = {entry.name: [float(entry.epsilon(**row)) for row in own]}
     printing.warn_of_little(*zip(rows, curves[entry.name], strict=True))
     if randomizer is None and chosen["--accountant"] is None:
-        from shuffledp.accountants import registry
+        from shuffledp.accountants import brackets, registry
 
         below = registry.bounds("lower", protocol=entry.protocol, mechanism=entry.mechanism)
         if below:
-            found = [registry.attempts(below, **row)[0] for row in rows]
+            found = [brackets.attempts(below, **row)[0] for row in rows]
             curves["largest lower bound"] = [
                 max((float(columns["epsilon"]) for _, columns in answers), default=0.0) for answers in found
             ]

@@ -42,7 +42,7 @@ SYSTEM = systems.enter(
         ("n", "rate", "sigma"),
         "distributed-check-in-pld",
         systems.Neighbours.REMOVAL,
-        systems.none,
+        systems.unbounded,
     )
 )
 _register = functools.partial(register, protocol=SYSTEM.protocol, mechanism=SYSTEM.mechanism)

@@ -39,7 +39,7 @@ SYSTEM = systems.enter(
         ("n", "rate", "sigma"),
         "check-in-gaussian-pld",
         systems.Neighbours.SUBSTITUTION,
-        systems.none,
+        systems.unbounded,
     )
 )
 _register = functools.partial(

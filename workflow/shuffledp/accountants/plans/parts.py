@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp.accountants import named_lower, registry, systems
+from shuffledp.accountants import brackets, named_lower, registry, systems
 from shuffledp.accountants.plans import pairs
 
 Side = Literal["upper", "lower"]
@@ -61,7 +61,7 @@ class Rounds:
             return named_lower.lower(self.randomizer, dict(self.own), rounds=count, delta=delta)
         if self.below is None:
             return 0.0
-        answers, _ = registry.attempts(self._lower(), **dict(self.below), rounds=count, delta=delta)
+        answers, _ = brackets.attempts(self._lower(), **dict(self.below), rounds=count, delta=delta)
         return max((float(columns["epsilon"]) for _, columns in answers), default=0.0)
 
     def losses(self, side: Side, choice: int, nats: float) -> pairs.Pairs | None:

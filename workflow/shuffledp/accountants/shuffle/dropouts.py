@@ -16,6 +16,7 @@ from shuffledp import checks, numerics
 from shuffledp.accountants import systems, via_pld
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.subsampled_shuffle import randomized_response
+from shuffledp.accountants.subsampled_shuffle.system import SYSTEM as SUBSAMPLED_SHUFFLE
 from shuffledp.approximate_dp.composition import ApproximateDP
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, merge_to_lattice
@@ -33,13 +34,10 @@ def _check(setting: systems.Setting) -> None:
         raise ValueError(f"arriving must be at most k = {setting['k']}, got {setting['arriving']}")
 
 
-_SUBSAMPLED = systems.get(*systems.SUBSAMPLED_SHUFFLE)
-
-
 def _basic(setting: systems.Setting) -> ApproximateDP:
-    everybody = {name: setting[name] for name in _SUBSAMPLED.variables}
+    everybody = {name: setting[name] for name in SUBSAMPLED_SHUFFLE.variables}
     everybody_arrives = setting["arriving"] == setting["k"]
-    return _SUBSAMPLED.basic(everybody) if everybody_arrives else systems.of_one_report(setting)
+    return SUBSAMPLED_SHUFFLE.basic(everybody) if everybody_arrives else systems.of_one_report(setting)
 
 
 SYSTEM = systems.enter(

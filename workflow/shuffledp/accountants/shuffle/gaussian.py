@@ -30,7 +30,7 @@ SYSTEM = systems.enter(
         ("n", "sigma"),
         "gaussian-unshuffled",
         systems.Neighbours.SUBSTITUTION,
-        systems.none,
+        systems.unbounded,
     )
 )
 _register = functools.partial(

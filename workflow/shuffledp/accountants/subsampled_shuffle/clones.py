@@ -6,7 +6,8 @@ import functools
 
 from shuffledp import numerics
 from shuffledp.accountants import via_pld, via_rdp
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import Outcomes, connect_the_dots, dominating, lattice_step, renyi_divergences
 from shuffledp.profiles.clones import COMPOSITION_WIDTH, clones, clones_pair

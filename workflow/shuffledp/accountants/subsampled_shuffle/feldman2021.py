@@ -7,7 +7,8 @@ import math
 import numpy as np
 from scipy import special
 
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.approximate_dp.composition import advanced, kairouz2015, remaining_delta, subsample
 from shuffledp.approximate_dp.feldman2021 import feldman2021
 from shuffledp.checks import FloatArray

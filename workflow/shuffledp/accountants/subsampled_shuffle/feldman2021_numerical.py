@@ -11,7 +11,8 @@ import numpy as np
 
 from shuffledp import numerics
 from shuffledp.accountants import via_pld
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.approximate_dp.composition import kairouz2015, remaining_delta, subsample
 from shuffledp.checks import FloatArray
 from shuffledp.profiles.clones import clones

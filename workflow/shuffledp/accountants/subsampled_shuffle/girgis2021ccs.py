@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shuffledp.accountants import via_rdp
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.checks import FloatArray
 from shuffledp.rdp.curve import remembered
 from shuffledp.rdp.girgis2021ccs import girgis2021ccs_shuffle

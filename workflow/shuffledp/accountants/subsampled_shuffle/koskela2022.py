@@ -11,8 +11,9 @@ import functools
 import numpy as np
 
 from shuffledp.accountants import via_pld
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
 from shuffledp.accountants.subsampled_shuffle import clones
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.checks import FloatArray
 from shuffledp.pld.composition import Composition
 from shuffledp.pld.contour import LatticeTooFineError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shuffledp.accountants import via_pld
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.checks import FloatArray
 from shuffledp.distributions.two_symbols import TwoSymbols
 from shuffledp.pld.outcomes import Outcomes, dominating, merge_to_lattice

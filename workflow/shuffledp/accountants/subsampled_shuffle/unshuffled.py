@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.accountants.registry import Columns, register
+from shuffledp.accountants.registry import Columns
+from shuffledp.accountants.subsampled_shuffle.system import register
 from shuffledp.approximate_dp.composition import kairouz2015, subsample
 from shuffledp.checks import FloatArray
 
