@@ -15,6 +15,7 @@ from shuffledp.accountants import blankets, systems
 from shuffledp.accountants.evaluation import evaluate
 from shuffledp.profiles import attacks, four_kinds, named_randomizers, two_records, worst_kinds
 from shuffledp.profiles.named_randomizers import named
+from shuffledp.randomizers import constants
 
 from ..profiles.test_named_randomizers import WITHOUT, ids
 
@@ -245,6 +246,10 @@ def test_without_a_randomiser_an_accountant_is_that_of_the_registry():
     [
         ({"randomizer": "krr"}, "needs categories"),
         ({"randomizer": "krr", "categories": 1}, "categories"),
+        ({"randomizer": "subset-selection", "categories": 5, "subset": 5}, "subset must be smaller"),
+        ({"randomizer": "privunit", "dimension": 1}, "dimension must be a whole number >= 2, got 1"),
+        ({"randomizer": "privunit", "dimension": "2"}, "dimension must be a single real number"),
+        ({"randomizer": "privunit"}, "needs dimension"),
         ({"randomizer": "kr", "categories": 3}, "did you mean 'krr'"),
         ({"randomizer": "oue", "kind": "estimate"}, "kind"),
         ({"randomizer": "oue", "protocol": "fixed-window"}, "protocol"),
@@ -254,6 +259,28 @@ def test_without_a_randomiser_an_accountant_is_that_of_the_registry():
 def test_a_curve_of_a_randomiser_needs_what_the_randomiser_needs(given, says):
     with pytest.raises(ValueError, match=says):
         accountants.named.accountant("own", **given)
+    with pytest.raises(ValueError, match=says):
+        accountants.named.description("own", **given)
+
+
+def test_what_is_said_of_a_randomiser_takes_no_computing(monkeypatch):
+    monkeypatch.setattr(constants, "privunit", lambda **_: pytest.fail("constants are computed"))
+    own = {"randomizer": "privunit", "kind": "lower", "protocol": "shuffle", "dimension": 64}
+    said = accountants.named.description("own", **own)
+    assert (said.name, said.kind, said.label) == ("own", "lower", "privunit, dimension = 64, lower bound")
+    entry = accountants.named.accountant("own", **own)
+    assert entry.description == said
+    assert said.system is entry.system
+    assert not hasattr(said, "compute")
+    assert not hasattr(said, "epsilon")
+
+
+@pytest.mark.parametrize("name", accountants.names())
+def test_what_is_said_of_an_accountant_of_the_registry(name):
+    entry = accountants.get(name)
+    said = accountants.named.description(name)
+    assert type(said) is accountants.Description
+    assert vars(said) == {key: value for key, value in vars(entry).items() if key != "compute"}
 
 
 def test_a_frequency_at_which_the_law_of_the_others_cancels_is_no_fault():

@@ -9,6 +9,7 @@ import pytest
 from shuffledp import accountants
 from shuffledp.accountants import registry, systems
 from shuffledp.accountants.evaluation import evaluate
+from shuffledp.records import digest
 
 KRR = {"n": 300, "categories": 4, "gamma": 0.25}
 SUBSAMPLED_SHUFFLE = {"n": 300, "k": 300, "eps0": math.log(13)}
@@ -94,3 +95,8 @@ def test_every_name_of_an_accountant_stands_where_it_is_registered(root):
     built = [name for name in registry._REGISTRY if f'"{name}"' not in text]
     assert not built
     assert len(registry._REGISTRY) > 80
+
+
+@pytest.mark.parametrize("entry", registry._REGISTRY.values(), ids=registry._REGISTRY)
+def test_the_digest_of_a_curve_sees_what_composes_rounds_of_its_system(entry):
+    assert entry.system.basic.__module__ in digest.modules_behind([entry.compute.__module__])

@@ -17,7 +17,7 @@ from shuffledp.accountants.calibration import delta_at, largest_eps0, most_round
 from shuffledp.accountants.check_in import distributed, shuffled, shuffled_gaussian, windows
 from shuffledp.accountants.named import bracket, epsilon
 from shuffledp.accountants.plans import Phase, Plan, PlanError, Spent
-from shuffledp.accountants.registry import Accountant, get, names, register
+from shuffledp.accountants.registry import Accountant, Description, get, names, register
 from shuffledp.accountants.shuffle import dropouts, gaussian, krr, ldp
 from shuffledp.accountants.subsampled_shuffle import (
     clones,
@@ -40,6 +40,7 @@ for _folder in pkgutil.iter_modules(__path__):
 __all__ = [
     "Accountant",
     "Bracket",
+    "Description",
     "Phase",
     "Plan",
     "PlanError",

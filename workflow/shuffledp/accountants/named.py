@@ -107,6 +107,50 @@ def bracket(*, rounds: int, delta: float, randomizer: str | None = None, **setti
     return brackets.Bracket(min(lower, upper), upper, (words, by), case.system.neighbours)
 
 
+def description(
+    name: str,
+    *,
+    randomizer: str | None = None,
+    kind: Literal["upper", "lower"] = "upper",
+    protocol: str = systems.SUBSAMPLED_SHUFFLE[0],
+    **parameters: Any,
+) -> registry.Description:
+    """Return what is said of an accountant, of the registry or of a named randomiser; it takes no computing.
+
+    Args:
+        name: as for ``accountant``.
+        randomizer: as for ``accountant``.
+        kind: as for ``accountant``.
+        protocol: as for ``accountant``.
+        parameters: as for ``accountant``.
+
+    Raises:
+        ValueError: one of them is missing, unknown or out of range.
+    """
+    if randomizer is None:
+        return registry.get(name).description
+    checks.choice("kind", kind, tuple(_WORDS))
+    system = systems.get(
+        checks.choice("protocol", protocol, tuple(blankets.NAMES)), systems.SUBSAMPLED_SHUFFLE[1]
+    )
+    named_randomizers.check_values(randomizer, parameters)
+    described = ", ".join([randomizer, *(f"{key} = {value:g}" for key, value in parameters.items())])
+    theorem, note = _WORDS[kind]
+    return registry.Description(
+        name=name,
+        citation="this project, feldman2022, balle2019, doroshenko2022",
+        theorem=theorem,
+        kind=kind,
+        label=f"{described}, {kind} bound",
+        needs=(described,),
+        scope="epsilon",
+        protocol=system.protocol,
+        mechanism=system.mechanism,
+        variant_of="",
+        note=note,
+    )
+
+
 def accountant(
     name: str,
     *,
@@ -131,12 +175,7 @@ def accountant(
     """
     if randomizer is None:
         return registry.get(name)
-    checks.choice("kind", kind, tuple(_WORDS))
-    system = systems.get(
-        checks.choice("protocol", protocol, tuple(blankets.NAMES)), systems.SUBSAMPLED_SHUFFLE[1]
-    )
-    named_randomizers.named(randomizer, eps0=1.0, **parameters)
-    described = ", ".join([randomizer, *(f"{key} = {value:g}" for key, value in parameters.items())])
+    about = description(name, randomizer=randomizer, kind=kind, protocol=protocol, **parameters)
 
     def compute(*, rounds: FloatArray, delta: float, **setting: Any) -> registry.Columns:
         case = named_cases.case(randomizer, {**setting, **parameters})
@@ -144,21 +183,7 @@ def accountant(
             return {"epsilon": np.asarray(_upper(case, rounds, delta)[0], dtype=np.float64)}
         return {"epsilon": np.array([named_lower.of_case(case, int(count), delta)[0] for count in rounds])}
 
-    theorem, note = _WORDS[kind]
-    return registry.Accountant(
-        name=name,
-        citation="this project, feldman2022, balle2019, doroshenko2022",
-        theorem=theorem,
-        kind=kind,
-        label=f"{described}, {kind} bound",
-        needs=(described,),
-        scope="epsilon",
-        protocol=system.protocol,
-        mechanism=system.mechanism,
-        variant_of="",
-        note=note,
-        compute=compute,
-    )
+    return registry.Accountant(**vars(about), compute=compute)
 
 
 def known(randomizer: str, setting: Mapping[str, Any]) -> tuple[registry.Accountant, systems.Setting]:

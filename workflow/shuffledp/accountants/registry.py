@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,8 +26,8 @@ _BASIC_ROUNDING = 16 * numerics.EPSILON  # of what ``System.basic`` says, and of
 
 
 @dataclass(frozen=True)
-class Accountant:
-    """One way to account for T rounds of a system.
+class Description:
+    """What is said of an accountant, in legends, captions, tables and records.
 
     Attributes:
         name: the registry's key.
@@ -44,8 +44,6 @@ class Accountant:
         variant_of: the accountant whose bound this one evaluates in another way, for a paper's figure or as a
             reference; "" for those that ``names`` lists.
         note: what a reader must know before quoting the number.
-        compute: keyword-only variables of the system, rounds (array) and delta (in (0, 1)) to columns of the
-            length of ``rounds``; "epsilon" is one of them, the theorem's own value.
     """
 
     name: str
@@ -59,12 +57,28 @@ class Accountant:
     mechanism: str
     variant_of: str
     note: str
-    compute: Callable[..., Columns]
 
     @property
     def system(self) -> systems.System:
         """The system that it accounts for."""
         return systems.get(self.protocol, self.mechanism)
+
+
+@dataclass(frozen=True)
+class Accountant(Description):
+    """One way to account for T rounds of a system.
+
+    Attributes:
+        compute: keyword-only variables of the system, rounds (array) and delta (in (0, 1)) to columns of the
+            length of ``rounds``; "epsilon" is one of them, the theorem's own value.
+    """
+
+    compute: Callable[..., Columns]
+
+    @property
+    def description(self) -> Description:
+        """What is said of it, without what computes."""
+        return Description(**{field.name: getattr(self, field.name) for field in fields(Description)})
 
     def details(self, *, rounds: ArrayLike, delta: float, **setting: float) -> dict[str, float | FloatArray]:
         """Return epsilon and what the accountant found on the way (best order, split of delta, ...).
@@ -157,7 +171,7 @@ def register(
     mechanism: str = systems.SUBSAMPLED_SHUFFLE[1],
     variant_of: str = "",
 ) -> Callable[[Callable[..., Columns]], Callable[..., Columns]]:
-    """Enter the decorated function in the registry; the fields are those of ``Accountant``.
+    """Enter the decorated function in the registry; the fields are those of ``Description``.
 
     Raises:
         ValueError: the name is taken, the kind is none of upper, lower and estimate, or there is no such

@@ -219,6 +219,11 @@ def rappor(*, eps0: float) -> Known:
     return _unary(eps0, math.exp(-eps0 / 2) / (1 + math.exp(-eps0 / 2)))
 
 
+def _dimension(value: object) -> int:
+    """Return the dimension of PrivUnit's vectors, >= 2."""
+    return checks.count("dimension", value, at_least=2)
+
+
 @_entry("privunit", "PrivUnit with the best cap, on the unit ball")
 def privunit(*, eps0: float, dimension: int) -> Known:
     """Return what is known of PrivUnit with the best cap, on unit vectors or, by a random sign, on the ball.
@@ -235,7 +240,7 @@ def privunit(*, eps0: float, dimension: int) -> Known:
     Raises:
         ValueError: an argument is out of range.
     """
-    d = checks.count("dimension", dimension, at_least=2)
+    d = _dimension(dimension)
     from shuffledp.randomizers import constants
 
     made = constants.privunit(dimension=d, eps0=eps0)
@@ -404,6 +409,19 @@ def check_parameters(name: str, given: Mapping[str, Any]) -> None:
         if key not in wanted:
             takes = ", ".join(wanted) or "no parameter"
             raise ValueError(f"randomizer {name!r} takes {takes}, got {key}={value!r}; leave {key} out")
+
+
+def check_values(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse parameters that are not those of a named randomiser, and values out of range.
+
+    Raises:
+        ValueError: one is missing, not the randomiser's own, or out of range.
+    """
+    check_parameters(name, given)
+    if name == "privunit":
+        _dimension(given["dimension"])  # by itself, since its constants take long to compute
+    else:
+        _REGISTRY[name].known(eps0=1.0, **given)
 
 
 def in_words(given: Mapping[str, Any], *, nothing: str = "no parameter") -> str:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NoReturn
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from shuffledp.accountants import Accountant, named
+from shuffledp.accountants import Description, named, registry
 from shuffledp.records.product import Product
 from shuffledp.reproduction.tables import Table
-
-
-def _computes_nothing(**_: Any) -> NoReturn:
-    raise NotImplementedError("a curve is computed by its script, which asks for the accountant by name")
 
 
 @dataclass(frozen=True)
@@ -31,29 +27,19 @@ class Curve(Table):
         """The name of the accountant."""
         return self.accountant
 
-    @property
-    def entry(self) -> Accountant:
-        """What is said of the accountant, from the registry or of a randomiser; it computes nothing."""
-        return self._described[0]
-
     @functools.cached_property
-    def _described(self) -> tuple[Accountant, str]:
-        """What is said of the accountant, and the module that computes.
-
-        It is kept with the settings, since to check a randomiser's parameters may take as long as planning.
-        """
-        found = named.accountant(self.accountant, **dict(self.randomizer))
-        return replace(found, compute=_computes_nothing), found.compute.__module__
+    def entry(self) -> Description:
+        """What is said of the accountant, from the registry or of a randomiser."""
+        return named.description(self.accountant, **dict(self.randomizer))
 
     def product(self, results: str) -> Product:
         """Return the curve as a product of the workflow."""
-        entry, module = self._described
-        about = {key: value for key, value in asdict(entry).items() if key != "compute"}
+        module = named.__name__ if self.randomizer else registry.get(self.accountant).compute.__module__
         own = {"randomizer": dict(self.randomizer)} if self.randomizer else {}
         return self.made(
             results,
             parameters={
-                "accountant": {**about, "needs": list(entry.needs)},
+                "accountant": {**asdict(self.entry), "needs": list(self.entry.needs)},
                 "variable": self.variable,
                 "values": list(self.values),
                 "fixed": dict(self.fixed),

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from shuffledp.accountants import Accountant
+from shuffledp.accountants import Description
 from shuffledp.records import files, tables
 from shuffledp.reproduction.figures.numbers import power_of_ten, short
 from shuffledp.reproduction.studies import quantities
@@ -62,9 +62,9 @@ _SCOPES = {
 }
 
 
-def curves(entries: Iterable[Accountant], looks: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
+def curves(entries: Iterable[Description], looks: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
     """Return the values for the lines about curves; accountants of one label and kind share a line."""
-    found: dict[tuple[str, str], list[Accountant]] = {}
+    found: dict[tuple[str, str], list[Description]] = {}
     for entry in entries:
         found.setdefault((looks[entry.name]["label"], _kind(entry)), []).append(entry)
     return [
@@ -78,13 +78,13 @@ def curves(entries: Iterable[Accountant], looks: Mapping[str, Mapping[str, str]]
     ]
 
 
-def _kind(entry: Accountant) -> str:
+def _kind(entry: Description) -> str:
     if entry.kind == "estimate":
         return "estimate"
     return _SCOPES.get(entry.scope, f"{entry.kind} bound")
 
 
-def _theorem(entry: Accountant) -> str:
+def _theorem(entry: Description) -> str:
     """Return the theorems of an accountant, and its papers if the theorems name none."""
     named = any(key in entry.theorem for key in (*entry.citation.split(", "), "this project"))
     return entry.theorem if named else f"{entry.theorem} ({entry.citation})"

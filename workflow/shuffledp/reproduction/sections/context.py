@@ -74,7 +74,7 @@ class Context:
     Attributes:
         files: of the configuration, for messages.
         styles: by accountant or quantity.
-        randomizers: arguments of ``named.accountant`` for each curve of a randomiser, by the curve's name.
+        randomizers: arguments of ``named.description`` for each curve of a randomiser, by the curve's name.
         experiments: all experiments of the configuration.
     """
 
@@ -94,7 +94,7 @@ class Context:
             ValueError: it does not exist, or has no style.
         """
         try:
-            named.accountant(name, **self.randomizers.get(name, {}))
+            named.description(name, **self.randomizers.get(name, {}))
         except ValueError as error:
             raise self.fault(str(error), at) from None
         if plotted:
@@ -152,13 +152,13 @@ class Context:
     def looks(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the looks of the curves of accountants, by name."""
         return {
-            name: self.look(name, named.accountant(name, **self.randomizers.get(name, {})).label)
+            name: self.look(name, named.description(name, **self.randomizers.get(name, {})).label)
             for name in names
         }
 
 
 def of_randomizers(section: Mapping[str, Any], files: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the arguments of ``named.accountant`` for each curve of a randomiser, by the curve's name.
+    """Return the arguments of ``named.description`` for each curve of a randomiser, by the curve's name.
 
     Raises:
         ValueError: there is no such randomiser, or an accountant has its name.
@@ -170,7 +170,7 @@ def of_randomizers(section: Mapping[str, Any], files: Sequence[str]) -> dict[str
         for kind in ("upper", "lower"):
             curve = f"{name}-{kind}"
             try:
-                named.accountant(curve, kind=kind, **given)
+                named.description(curve, kind=kind, **given)
             except ValueError as error:
                 raise places.fault(str(error), at, files) from None
             found[curve] = {"kind": kind, **given}

@@ -109,7 +109,7 @@ def curves_of(
                 [*at, "x", "variable"],
             )
         context.check_accountant(accountant, place, plotted=is_plotted)
-        fixed = _taken(accountant, named.accountant(accountant, **own).system, variable, given, at, context)
+        fixed = _taken(accountant, named.description(accountant, **own).system, variable, given, at, context)
         key = (figure[-2], figure[-1], label)
         found.append(Curve(*key, accountant, variable, values, fixed, is_plotted, tuple(own.items())))
     used = {key for curve in found for key, _ in curve.fixed}
