@@ -16,6 +16,9 @@ import pytest
 import shuffledp
 
 ROOT = Path(shuffledp.__file__).parent
+# The contracts of import-linter, in pyproject.toml, hold folders to their order. What stands here they cannot
+# say: what an interpreter has loaded in fact, by way of libraries too; that one module of a folder above,
+# the constants of randomisers, is mathematics; and that ``checks`` rests on no other module.
 HEAVY = {"torch", "matplotlib", "snakemake", "pydantic", "yaml"}
 PURE = ["checks", "numerics", "distributions", "approximate_dp", "rdp", "convergence"]
 # What users call, named in ``__all__``.

@@ -177,7 +177,7 @@ def _delta(total: LogNormalSum, eps: float, direction: str, bound: Bound) -> flo
     """Return E (S/n - e^eps)_+ or E (1 - e^eps S/n)_+, by the side on which it is small."""
     loss = eps if direction == "forward" else -eps
     side: Side = "call" if loss >= 0 else "put"
-    most = _most(total.sigma, _SMALLEST_DELTA)
+    most = _epsilon_of_one_report(total.sigma, _SMALLEST_DELTA)
     if abs(loss) > most and bound == "lower":
         value = 0.0
     else:
@@ -194,7 +194,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
     def excess(eps: float) -> float:
         return math.log(max(_delta(total, eps, direction, bound), 1e-320) / delta)
 
-    most = _most(total.sigma, delta)
+    most = _epsilon_of_one_report(total.sigma, delta)
     if delta < _SMALLEST_TARGET:
         return most * (1 + _MOST_ROUNDING) if bound == "upper" else 0.0
     if excess(0.0) <= 0:
@@ -220,7 +220,7 @@ def _epsilon(total: LogNormalSum, delta: float, direction: str, bound: Bound) ->
 @functools.lru_cache(maxsize=8)
 def _guessed(n: int, sigma: float, delta: float, direction: str) -> float:
     """Return an estimate of epsilon, from which the search for either bound starts."""
-    total, most = LogNormalSum(n, sigma), _most(sigma, delta)
+    total, most = LogNormalSum(n, sigma), _epsilon_of_one_report(sigma, delta)
 
     def excess(log_eps: float) -> float:
         loss = math.exp(log_eps) if direction == "forward" else -math.exp(log_eps)
@@ -233,7 +233,7 @@ def _guessed(n: int, sigma: float, delta: float, direction: str) -> float:
     return math.exp(scipy.optimize.brentq(excess, low, high, xtol=1e-3))
 
 
-def _most(sigma: float, delta: float) -> float:
+def _epsilon_of_one_report(sigma: float, delta: float) -> float:
     """Return an upper bound on epsilon at delta: that of a single report, whose loss is normal."""
     return 0.5 / sigma**2 + math.sqrt(-2 * math.log(delta)) / sigma
 
@@ -267,7 +267,7 @@ def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float
         # delta at this loss, in the direction in which delta is larger
         return price * math.exp(0.0 if side == "call" else loss) <= _LOST
 
-    near, loss = 0.0, _most(total.sigma, _LOST)
+    near, loss = 0.0, _epsilon_of_one_report(total.sigma, _LOST)
     while loss - near > 1e-3 * loss:
         middle = (near + loss) / 2
         estimate = total.estimate(side, n * math.exp(sign * middle)) / n
