@@ -1,8 +1,8 @@
 """Check-in protocols and the shuffle with (eps0, delta0)-LDP randomisers: balle2020, liew2022 and clones.
 
 The bounds need not rise in eps0, since a larger eps0 moves the reports less. Each of them holds, but a search
-for the largest eps0 within a budget may stop at a smaller one. A randomiser satisfies a larger eps0 too, so the
-least bound over all larger ones would hold as well; to find it would take a composition for each of them.
+for the largest eps0 within a budget may stop at a smaller one. A randomiser satisfies a larger eps0 too, so
+the least bound over all larger ones would hold as well; to find it would take a composition for each of them.
 """
 
 from __future__ import annotations
