@@ -681,8 +681,8 @@ def test_the_schedule_is_not_tested_as_stated():
     found = CLAIMS["L2a"].decide(histories("L2a", RATES, LATE))
     assert found.verdict == "not tested as stated"
     # (0.857 - 0.85) times the mean of the shares
-    assert found.ours == "+0.7 points in the mean of the last 8 epochs"
-    assert found.reason.startswith("1 seed, where the paper has three; an epoch of the paper's schedule")
+    assert found.ours == "+0.7 points in the mean of the last 800 rounds"
+    assert found.reason.startswith("1 seed, where the paper has three; the schedule begins")
 
 
 @pytest.mark.parametrize(
