@@ -682,7 +682,7 @@ def test_the_schedule_is_not_tested_as_stated():
     assert found.verdict == "not tested as stated"
     # (0.857 - 0.85) times the mean of the shares
     assert found.ours == "+0.7 points in the mean of the last 800 rounds"
-    assert found.reason.startswith("1 seed, where the paper has three; the schedule begins")
+    assert found.reason.startswith("1 seed, where the paper has three; an epoch of the paper's schedule")
 
 
 @pytest.mark.parametrize(
