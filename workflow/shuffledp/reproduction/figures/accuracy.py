@@ -156,8 +156,8 @@ Curves, each the same accuracies against epsilon by another accountant:
         """Return the trainings of each panel, the devices in their records, and the accountants."""
         experiments = {panel.panel: panel.experiment for panel in self.panels}
         facts = {
-            name: [words.plain(self.settings.panels[name].title), *words.setting(experiment)]
-            for name, experiment in experiments.items()
+            name: [*words.unless_told(self.settings.panels[name].title, told), *told]
+            for name, told in ((name, words.setting(one)) for name, one in experiments.items())
         }
         entries = {entry.name: entry for panel in self.panels for entry in panel.entries}
         return {

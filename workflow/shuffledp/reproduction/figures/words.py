@@ -126,6 +126,12 @@ def plain(text: str) -> str:
     return text.replace("$", "")
 
 
+def unless_told(title: str, facts: Sequence[str]) -> list[str]:
+    """Return a title as a fact beside others, without formulas; nothing where one of them begins with it."""
+    words = plain(title)
+    return [] if any(words == fact.partition(",")[0] for fact in facts) else [words]
+
+
 def trained_on(experiment: Experiment) -> str:
     """Return in words the data of an experiment, and those on which its accuracy is measured."""
     words = [DATA[experiment.data]]
