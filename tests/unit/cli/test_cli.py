@@ -211,7 +211,7 @@ def test_the_readme_setting():
 
 def test_delta_is_on_the_safe_side():
     lines = shown("delta", *words(DELTA)).splitlines()
-    assert lines[0] == "n=10000, k=100, eps0=1, rounds=200"
+    assert lines[0] == "n=10000, k=100, eps0=1, rounds=200; neighbours by substitution"
     printed = re.match(r"delta <= (\S+) at epsilon = 0\.15 by clones-joint-pld \[upper; ", lines[1])[1]
     assert accountants.epsilon("clones-joint-pld", **{**SETTING, "delta": float(printed)}) <= 0.15
     assert float(lines[2].removeprefix("epsilon at that delta: ")) <= 0.15
@@ -936,6 +936,16 @@ def test_a_protocol_that_has_one_mechanism_needs_none():
     options = {"--clients": "100", "--rate": "0.05", "--sigma": "2", "--rounds": "1", "--eps": "0.5"}
     found = as_json("delta", *words(options), "--protocol", "distributed-check-in")
     assert found["accountant"]["name"] == "distributed-check-in-pld"
+
+
+def test_removal_is_told_wherever_a_number_is():
+    setting = ("--clients", "100", "--rate", "0.05", "--sigma", "2", "--protocol", "distributed-check-in")
+    for command in (
+        ("epsilon", *setting, "--rounds", "1", "--delta", "1e-3"),
+        ("delta", *setting, "--rounds", "1", "--eps", "0.5"),
+        ("calibrate", *setting, "--target-eps", "1", "--delta", "1e-3"),
+    ):
+        assert shown(*command).splitlines()[0].endswith("; neighbours by removal")
 
 
 CHECK_IN = {"--rate": "0.01", "--target-eps": "0.5", "--delta": "1e-6"}

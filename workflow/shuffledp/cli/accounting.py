@@ -142,7 +142,7 @@ def delta(
         whole = {**given, **selection.named(randomizer)}
         printing.as_json({"setting": whole, "accountant": printing.described(entry), **result})
         return
-    click.echo(selection.in_words(given, randomizer))
+    click.echo(f"{selection.in_words(given, randomizer)}; neighbours by {entry.system.neighbours}")
     said = f"delta {printing.SIGN[entry.kind]} {printing.digits(found)}"
     click.echo(f"{said} at epsilon = {asked:.15g} by {printing.source(entry)}")
     if recomputed is not None:
@@ -174,8 +174,8 @@ def calibrate(
 ) -> None:
     """Print the value that keeps epsilon within a budget.
 
-    It is the value of the one variable that is left out: the largest EPS0, T (--rounds), K (--per-round) or
-    RATE whose epsilon does not exceed the budget, or the least N (--clients), SIGMA or DELTA. Whole numbers
+    It is the value of the one variable that is left out: the largest within the budget where epsilon rises
+    with it, as with EPS0 or T (--rounds), the least where it falls, as with N (--clients). Whole numbers
     are printed in full, others to seven digits and rounded such that epsilon at the printed value stays
     within the budget. The accountant must be an upper bound. With --randomizer the command uses the upper
     bound of that randomiser.
@@ -196,7 +196,7 @@ def calibrate(
         whole = {**given, **selection.named(randomizer)}
         printing.as_json({"setting": whole, "accountant": printing.described(entry), **result})
         return
-    click.echo(selection.in_words(given, randomizer))
+    click.echo(f"{selection.in_words(given, randomizer)}; neighbours by {entry.system.neighbours}")
     shown = str(answer) if VARIABLES[unknown].whole else printing.digits(answer)
     sign = "<=" if VARIABLES[unknown].rises else ">="
     click.echo(f"{unknown} {sign} {shown} keeps epsilon <= {target_eps:.15g} by {printing.source(entry)}")
