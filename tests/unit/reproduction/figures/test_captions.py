@@ -20,7 +20,7 @@ from shuffledp.records import files, tables
 from shuffledp.reproduction import config
 from shuffledp.reproduction.figures.captions import render, render_gallery
 from shuffledp.reproduction.figures.numbers import short
-from shuffledp.reproduction.figures.words import by_part, dummies, plain, titled
+from shuffledp.reproduction.figures.words import by_part, dummies, plain, titled, unless_told
 from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
@@ -89,6 +89,13 @@ def facts_of(text, panel):
     lines = [line.removeprefix(start) for line in setting for start in starts if line.startswith(start)]
     facts = [fact for line in lines for fact in line.removesuffix(".").split(", ")]
     return {*facts, *(fact[:1].lower() + fact[1:] for fact in facts)}
+
+
+def test_a_title_that_the_setting_begins_with_is_not_told_twice():
+    facts = ["MNIST, accuracy on its 10,000 test images", "n = 6e4"]
+    assert unless_told("MNIST", facts) == []
+    assert unless_told(r"$\gamma = 0.01$", facts) == ["gamma = 0.01"]
+    assert unless_told("Fashion-MNIST", facts) == ["Fashion-MNIST"]
 
 
 def test_a_caption_says_what_is_drawn(shipped, shipped_figure):
