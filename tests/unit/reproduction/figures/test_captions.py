@@ -94,7 +94,7 @@ def facts_of(text, panel):
 def test_a_title_that_the_setting_begins_with_is_not_told_twice():
     facts = ["MNIST, accuracy on its 10,000 test images", "n = 6e4"]
     assert unless_told("MNIST", facts) == []
-    assert unless_told(r"$\gamma = 0.01$", facts) == ["gamma = 0.01"]
+    assert unless_told(r"$\gamma = 0.01$", facts) == ["rate = 0.01"]
     assert unless_told("Fashion-MNIST", facts) == ["Fashion-MNIST"]
 
 
