@@ -96,8 +96,8 @@ def spoilt(path, how):
 
 UNREADABLE = {
     "broken": "config/config.yaml line 3, column 7 is not valid YAML",
-    "missing": "config/config.yaml cannot be read or written (No such file or directory); check the path",
-    "folder": "config/config.yaml cannot be read or written (Is a directory); name a file, not a folder",
+    "missing": "config/config.yaml cannot be read (No such file or directory); check the path",
+    "folder": "config/config.yaml cannot be read (Is a directory); name a file, not a folder",
 }
 
 

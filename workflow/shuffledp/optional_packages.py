@@ -17,7 +17,9 @@ def need(*modules: str, extra: str) -> None:
     """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:
+        *others, last = missing
+        names = f"{', '.join(others)} and {last}" if others else last
         raise ValueError(
-            f"{extra} needs {' and '.join(missing)}, which is not installed; run: "
-            f"pip install 'shuffledp[{extra}]'"
+            f"{extra} needs {names}, which {'are' if others else 'is'} not installed; in a clone of the "
+            f"repository, run: pip install '.[{extra}]'"
         )

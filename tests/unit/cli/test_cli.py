@@ -21,6 +21,7 @@ from shuffledp.accountants import calibration, registry, systems
 from shuffledp.cli import drawing, printing
 from shuffledp.cli import options as reading
 from shuffledp.profiles import named_randomizers
+from shuffledp.records import refusals
 from shuffledp.reproduction import config
 from shuffledp.training.costs import core_seconds
 from shuffledp.training.data.checksums import IDX_FILES
@@ -301,7 +302,7 @@ def test_calibrate_as_json(given, value, unknown):
             "are --eps0 and --rounds",
         ),
         ({"--eps0": "1"}, "--rounds, --delta, which is found; got all"),
-        ({"--rounds": "0"}, "--rounds must be a whole number >= 1 (1e6 will do), got '0'"),
+        ({"--rounds": "0"}, "--rounds must be a whole number >= 1, got '0'"),
         ({"--target-eps": "0"}, "--target-eps must be a finite number > 0, got '0'"),
         (
             {"--rounds": None, "--eps0": "9", "--per-round": "1e4"},
@@ -661,7 +662,10 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
     ("arguments", "message"),
     [
         ([], "name an experiment; `shuffledp train --list` lists them"),
-        (["girgis2021-fig9"], "no experiment 'girgis2021-fig9'; it has girgis2021-fig3, "),
+        (["girgis2021-fig9"], "no experiment 'girgis2021-fig9'; did you mean 'girgis2021-fig3'? it has "),
+        (["nowhere"], "no experiment 'nowhere'; it has girgis2021-fig3, "),
+        (["girgis2021-fig3", "--device", "cdua"], "got 'cdua'; did you mean 'cuda'?"),
+        (["girgis2021-fig3", "--device", "gpu"], "got 'gpu'; did you mean 'cuda'?"),
         (["girgis2021-fig3", "--seed", "-1"], "--seed must be a whole number >= 0"),
         (["girgis2021-fig3", "--seed", "one"], "--seed must be a whole number >= 0"),
         (
@@ -681,7 +685,7 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         (["girgis2021-fig3", "--seed", "0", "--seeds", "0-1"], "give one of --seed and --seeds, got both"),
         (["girgis2021-fig3", "--seeds", "0-1000"], "--seeds must be a range of at most 1000"),
         (["girgis2021-fig3", "--threads", "0"], "--threads must be a whole number >= 1"),
-        (["girgis2021-fig3", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read or written"),
+        (["girgis2021-fig3", "--config", "nowhere.yaml"], "nowhere.yaml cannot be read (No such"),
         (["girgis2021-fig3", "--sed", "0"], "No such option: --sed"),
     ],
 )
@@ -694,7 +698,8 @@ def test_train_without_torch_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)  # as find_spec sees what is not installed
     line = refusal("train", "girgis2021-fig3")
     assert line == (
-        "Error: training needs torch, which is not installed; run: pip install 'shuffledp[training]'"
+        "Error: training needs torch, which is not installed; in a clone of the repository, run: pip install "
+        "'.[training]'"
     )
     assert shown("train", "--list").startswith("experiment"), "which needs no torch"
 
@@ -703,9 +708,9 @@ def test_train_without_torch_says_how_to_get_it(monkeypatch):
 def test_train_refuses_devices_and_data_that_are_not_there(monkeypatch, tmp_path):
     torch = pytest.importorskip("torch")
     out = ("--out", str(tmp_path / "out"))
-    assert "device must be one of auto, cpu, cuda, got 'tpu'" in refusal(
-        "train", "girgis2021-fig3", "--device", "tpu", *out
-    )
+    for command in ("train", "tune"):
+        line = refusal(command, "girgis2021-fig3", "--device", "mps")
+        assert line == "Error: --device must be one of auto, cpu, cuda, got 'mps'"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert "needs a GPU" in refusal("train", "girgis2021-fig3", "--device", "cuda", *out)
     wrong = tmp_path / "data"
@@ -768,6 +773,44 @@ def test_bad_numbers_are_refused_by_name(command):
             line = refusal(command, *words({**COMMANDS[command], option: value}))
             assert line.startswith(f"Error: {option} must be {wanted}")
             assert line.endswith(f"got {value!r}")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [("many", " (written 1000000 or 1e6)"), ("0", ""), ("-1", ""), ("1.5", ""), ("9" * 400, "")],
+)
+def test_how_counts_are_written_is_said_to_who_writes_none(value, written):
+    line = refusal("epsilon", *words({**EPSILON, "--clients": value}))
+    assert line == f"Error: --clients must be a whole number >= 1{written}, got {value!r}"
+    option = ("--randomizer", "krr", "--categories", value)
+    line = refusal("epsilon", *words(EPSILON), *option)
+    assert line == f"Error: --categories must be a whole number >= 2{written}, got {value!r}"
+
+
+@pytest.mark.parametrize("beside", [(), OF_NAMED], ids=["alone", "randomizer"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_misspelt_protocol_has_a_close_one(command, beside):
+    given = words(COMMANDS[command])
+    line = refusal(command, *given, *beside, "--protocol", "shuffel")
+    assert line.startswith("Error: --protocol must be one of subsampled-shuffle, ")
+    assert line.endswith("got 'shuffel'; did you mean 'shuffle'?")
+    line = refusal(command, *given, *beside, "--protocol", "unheard")
+    assert line.endswith("got 'unheard'")
+    if not beside:
+        line = refusal(command, *given, "--mechanism", "ldq")
+        assert line.startswith("Error: --mechanism must be one of ldp, ")
+        assert line.endswith("got 'ldq'; did you mean 'ldp'?")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_figure_that_cannot_be_written_is_refused_before_computing(command, tmp_path, monkeypatch):
+    blocked = tmp_path / "a.png"
+    blocked.mkdir()
+    monkeypatch.setattr(reading.Plot, "points", lambda plot: pytest.fail("computed"))
+    given = words({**COMMANDS[command], "--eps0": "1..2"})
+    assert refusal(command, *given, "--plot", str(blocked)) == (
+        f"Error: --plot must be a file, got {str(blocked)!r}, which is a folder; name a file"
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -1129,6 +1172,56 @@ def test_a_folder_that_cannot_be_written_is_refused_before_training(monkeypatch)
     for options, named in ((("--out", "nowhere/below"), "--out"), ((), "paths.results")):
         line = refusal("train", "girgis2021-fig3", *options)
         assert line.startswith(f"Error: {named} must be a folder that can be written to, got ")
+    for arguments in (("tune", shipped_tuning()), ("reproduce", "girgis2021-fig3", "--stamp")):
+        line = refusal(*arguments)
+        assert line.startswith("Error: paths.results must be a folder that can be written to, got ")
+
+
+def shipped_tuning():
+    return config.load(["config/config.yaml"]).tunings[0].experiment.name
+
+
+@pytest.mark.usefixtures("shipped_folder")
+def test_a_folder_that_permissions_do_not_forbid_is_tried(monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(30, "Read-only file system", "a temporary name")
+
+    monkeypatch.setattr(refusals.tempfile, "TemporaryFile", refuse)
+    line = refusal("train", "girgis2021-fig3", "--out", "nowhere/below")
+    assert line == (
+        "Error: --out must be a folder that can be written to, got 'nowhere/below', where . is not; "
+        "name another"
+    )
+
+
+@pytest.mark.usefixtures("shipped_folder")
+def test_a_misspelt_tuning_has_a_close_one():
+    name = shipped_tuning()
+    assert f"no tuning of '{name}x'; did you mean '{name}'? it has " in refusal("tune", f"{name}x")
+    assert "no tuning of 'nowhere'; it has " in refusal("tune", "nowhere")
+
+
+@pytest.mark.parametrize("command", ["train", "reproduce", "tune"])
+def test_outside_of_a_clone_it_is_said_where_to_go(command, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert refusal(command, "girgis2021-fig3") == (
+        "Error: config/config.yaml is not in this folder; run the command in a clone of the repository, or "
+        "name a file with --config"
+    )
+    assert refusal(command, "girgis2021-fig3", "--config", "no.yaml") == (
+        "Error: configuration: no.yaml cannot be read (No such file or directory); check the path"
+    )
+
+
+@pytest.mark.parametrize("command", ["train", "reproduce", "tune"])
+def test_a_file_of_a_part_alone_is_told_to_be_laid_over_the_configuration(command, tmp_path):
+    part = tmp_path / "part.yaml"
+    part.write_text("training: {device: cpu}\n", encoding="utf-8")
+    line = refusal(command, "girgis2021-fig3", "--config", str(part))
+    assert "'paths' is a required property" in line
+    assert line.endswith("name both, --config config/config.yaml --config FILE (at top level)")
+    helped = " ".join(shown(command, "--help").split())
+    assert "name both: --config config/config.yaml --config FILE" in helped
 
 
 @pytest.mark.usefixtures("shipped_folder")

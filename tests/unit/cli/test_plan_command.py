@@ -1,6 +1,7 @@
 """The command that accounts for a deployment of several phases."""
 
 import json
+import os
 import re
 
 import pandas as pd
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from shuffledp import cli, optional_packages
 from shuffledp.accountants import Plan
+from shuffledp.records import refusals
 
 SMALL = """\
 delta: 1.0e-5
@@ -96,6 +98,15 @@ def test_bounds_that_are_used_are_named(written):
         (SMALL.replace("budget", "budgte"), 2, "did you mean 'budget'"),
         (SMALL.replace("    eps0: 1\n", "    epso: 1\n"), 8, "unknown key 'epso' of phase 2: did you mean"),
         (SMALL.replace("rounds: 5", "rounds: .nan"), 9, "rounds must be a whole number"),
+        (SMALL.replace("eps0: 1\n", 'eps0: "1"\n'), 8, "got '1'; write it without quotes"),
+        (SMALL.replace("rounds: 5", "rounds: '5'"), 9, "got '5'; write it without quotes"),
+        (SMALL.replace("budget: 12", "budget: '12'"), 2, "got '12'; write it without quotes"),
+        (SMALL + "    reports: '2'\n", 10, "got '2'; write it without quotes"),
+        (SMALL + "  - release: {epsilon: 1,\n     delta: '0'}\n", 11, "got '0'; write it without quotes"),
+        (SMALL + "  - noise: {sigma: 1,\n     sensitivity: '2'}\n", 11, "got '2'; write it without quotes"),
+        (SMALL.replace("eps0: 1\n", "eps0: 2e5\n"), 8, "eps0 must be at most"),
+        (SMALL + "    protocol: shuffel\n", 10, "got 'shuffel'; did you mean 'shuffle'?"),
+        (SMALL + "    mechanism: ldq\n", 10, "got 'ldq'; did you mean 'ldp'?"),
         (SMALL.replace("12", "5"), 5, "is spent already: phase 2, 'later'"),
         (
             SMALL.replace("    k: 1\n", "    rate: 0.5\n    sigma: 1\n").replace("    eps0: 1\n", ""),
@@ -123,10 +134,47 @@ def test_phases_with_different_neighbours(written):
 
 
 def test_files_that_are_not_there_or_cannot_be_drawn(written, tmp_path, monkeypatch):
-    assert "cannot be read" in refusal(tmp_path / "none.yaml")
+    missing = tmp_path / "none.yaml"
+    assert refusal(missing) == f"Error: {missing} cannot be read (No such file or directory); check the path"
     assert "--plot must end in .pdf, .png, .svg" in refusal(written(SMALL), "--plot", "budget.jpeg2")
     monkeypatch.setattr(optional_packages.importlib.util, "find_spec", lambda name: None)
-    assert "pip install 'shuffledp[figures]'" in refusal(written(SMALL), "--plot", "budget.png")
+    assert "pip install '.[figures]'" in refusal(written(SMALL), "--plot", "budget.png")
+
+
+@pytest.mark.parametrize("quoted", ["1,5", "one", "nan"])
+def test_what_is_no_number_without_quotes_either(written, quoted):
+    assert "quotes" not in refusal(written(SMALL.replace("eps0: 1\n", f"eps0: '{quoted}'\n")))
+
+
+@pytest.mark.parametrize(("option", "name"), [("--csv", "b.csv"), ("--plot", "b.svg")])
+def test_a_file_that_cannot_be_written_is_refused_before_computing(
+    written, tmp_path, monkeypatch, option, name
+):
+    monkeypatch.setattr(Plan, "spent", lambda plan: pytest.fail("computed"))
+    blocked = tmp_path / "deployment.yaml" / "below" / name
+    assert refusal(written(SMALL), option, blocked) == (
+        f"Error: {option} must be a file in a folder, got {str(blocked)!r}, where "
+        f"{tmp_path / 'deployment.yaml'} is a file; name another"
+    )
+    folder = tmp_path / name
+    folder.mkdir()
+    assert refusal(written(SMALL), option, folder) == (
+        f"Error: {option} must be a file, got {str(folder)!r}, which is a folder; name a file"
+    )
+    before = sorted(tmp_path.iterdir())
+    inside = tmp_path / "new" / name
+
+    def refuse(*_, **__):
+        raise OSError(30, "Read-only file system", "a temporary name")
+
+    monkeypatch.setattr(refusals.tempfile, "TemporaryFile", refuse)
+    assert refusal(written(SMALL), option, inside) == (
+        f"Error: {option} must be a file that can be written, got {str(inside)!r}, where {tmp_path} is not; "
+        "name another"
+    )
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    assert "must be a file that can be written" in refusal(written(SMALL), option, inside)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,26 @@ def check(path: str) -> None:
         path: the file.
 
     Raises:
-        ValueError: its suffix is that of no format of ``SUFFIXES``, or matplotlib is missing.
+        ValueError: its suffix is that of no format of ``SUFFIXES``, it cannot be written, or matplotlib is
+            missing.
     """
     if Path(path).suffix.lower() not in SUFFIXES:
         raise ValueError(f"--plot must end in {', '.join(SUFFIXES)}, got {path!r}")
+    check_file("--plot", path)
     optional_packages.need("matplotlib", extra="figures")
+
+
+def check_file(option: str, path: str) -> None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Raises:
+        ValueError: it cannot be; the message names the option.
+    """
+    from shuffledp.records import refusals
+
+    why_not = refusals.of_file(path)
+    if why_not:
+        raise ValueError(f"{option} {why_not}")
 
 
 def draw(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -93,6 +94,25 @@ def _of_usage(error: click.ClickException) -> str:
 def _complain(message: str, code: int) -> int:
     click.echo(f"Error: {' '.join(message.split())}", err=True)
     return code
+
+
+def check_choice(option: str, value: str, known: Sequence[str], *, meant: str | None = None) -> None:
+    """Refuse a value that is none of those which an option takes.
+
+    Args:
+        option: the option.
+        value: what was given.
+        known: what it takes.
+        meant: the known value that is meant, if the spelling does not tell.
+
+    Raises:
+        ValueError: it is none of them; the message has the closest one, if one is close.
+    """
+    if value in known:
+        return
+    close = [meant] if meant else difflib.get_close_matches(value, known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"{option} must be one of {', '.join(known)}, got {value!r}{hint}")
 
 
 def with_options(message: str, having: Iterable[str] = tuple(_OPTIONS.values())) -> str:

@@ -69,7 +69,7 @@ class Number(click.ParamType[float]):
         self._values = values
         self._limit = limit
         self._several = several
-        self._wanted = values.words + (" (1e6 will do)" if values.whole else "") + hint
+        self._hint = hint
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or the ``Span`` of a..b, that a text means; a number is kept as it is."""
@@ -92,9 +92,12 @@ class Number(click.ParamType[float]):
         """
         if self._several and "," in text:
             raise ValueError(f"{option} must be one number, got {text!r}{self._several}")
-        number = self._values.number(_meant(text))
+        meant = _meant(text)
+        number = self._values.number(meant)
         if number is None:
-            raise ValueError(f"{option} must be {self._wanted}, got {text!r}")
+            unread = isinstance(meant, float) and math.isnan(meant)
+            written = " (written 1000000 or 1e6)" if self._values.whole and unread else ""
+            raise ValueError(f"{option} must be {self._values.words}{written}{self._hint}, got {text!r}")
         words = self._limit.beyond(number, zero=0 in self._values) if self._limit else None
         if words:
             raise ValueError(f"{option} {words}")

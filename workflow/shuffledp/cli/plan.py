@@ -36,6 +36,8 @@ def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> N
     """
     if plot is not None:
         drawing.check(plot)
+    if csv is not None:
+        drawing.check_file("--csv", csv)
     optional_packages.need("yaml", extra="workflow")
     from shuffledp.accountants import Plan, PlanError
     from shuffledp.records import yaml_files

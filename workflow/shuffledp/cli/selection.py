@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shuffledp.cli import options, printing
+from shuffledp.cli.errors import check_choice
 from shuffledp.variables import OF_RANDOMIZERS, OF_SYSTEMS, VARIABLES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def system_of(chosen: Mapping[str, str | None], given: Mapping[str, float]) -> S
     from shuffledp.accountants import systems
 
     protocol, mechanism, accountant = (chosen[option] for option in options.OF_SYSTEM)
+    _check_names(chosen)
     if "arriving" in given and protocol is None and accountant is None:
         protocol = accountants.dropouts.PROTOCOL
     if protocol is not None and mechanism is None and accountant is None:
@@ -155,14 +157,30 @@ def refuse_beside_randomizer(chosen: Mapping[str, str | None]) -> None:
     """Refuse options that have no meaning beside a named randomiser.
 
     Raises:
-        ValueError: --mechanism or --accountant is given.
+        ValueError: --mechanism or --accountant is given, or there is no such protocol.
     """
+    _check_names(chosen)
     for option in ("--mechanism", "--accountant"):
         if chosen[option] is not None:
             raise ValueError(
                 f"{option} has no meaning with --randomizer, got {chosen[option]!r}: the randomizer says it; "
                 "leave it out"
             )
+
+
+def _check_names(chosen: Mapping[str, str | None]) -> None:
+    """Refuse a protocol or a mechanism that there is not.
+
+    Raises:
+        ValueError: naming the option, and the closest name, if one is close.
+    """
+    from shuffledp.accountants import systems
+
+    for option, kind in (("--protocol", "protocol"), ("--mechanism", "mechanism")):
+        name = chosen[option]
+        if name is not None:
+            known = dict.fromkeys(getattr(system, kind) for system in systems.systems())
+            check_choice(option, name, list(known))
 
 
 def _options(system: System) -> str:

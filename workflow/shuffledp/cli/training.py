@@ -11,7 +11,7 @@ import click
 
 from shuffledp import optional_packages
 from shuffledp.cli import printing
-from shuffledp.cli.errors import FAILED
+from shuffledp.cli.errors import FAILED, check_choice
 from shuffledp.cli.options import Number
 from shuffledp.variables import SEEDS, THREADS, counts
 
@@ -20,11 +20,16 @@ if TYPE_CHECKING:
 
 DEFAULT_CONFIG = "config/config.yaml"
 
+_DEVICES = ("auto", "cpu", "cuda")
 _MOST_SEEDS = 1000
 _Command = Callable[..., None]
 
 _config = click.option(
-    "--config", metavar="FILE", multiple=True, help="Configuration; a later one overrides those before it."
+    "--config",
+    metavar="FILE",
+    multiple=True,
+    help=f"Configuration, which replaces {DEFAULT_CONFIG}; a later one is laid over those before it. To lay "
+    f"a file over {DEFAULT_CONFIG}, name both: --config {DEFAULT_CONFIG} --config FILE.",
 )
 _data_folder = click.option("--data", metavar="DIR", help="Folder of the data, which must exist.")
 _device = click.option("--device", metavar="DEVICE", default="auto", help="auto, cpu or cuda.")
@@ -71,22 +76,18 @@ def train(
     killed goes on from its last epoch; a run that is recorded and up to date is not trained again.
     """
     wanted = _seeds(seed, seeds)
-    optional_packages.need("yaml", "pydantic", extra="training")
-    from shuffledp.records import refusals
-    from shuffledp.reproduction import config as configuration
-    from shuffledp.reproduction.trainings import recorded
-
-    settings = configuration.load(config or (DEFAULT_CONFIG,))
+    _check_device(device)
+    settings = _settings(config)
     if show:
         _print_experiments(settings)
         return
     if experiment is None:
         raise ValueError("name an experiment; `shuffledp train --list` lists them")
+    from shuffledp.reproduction.trainings import recorded
+
     chosen = settings.experiment(experiment)
-    folder = out or recorded.folder(chosen, settings.results)
-    why_not = refusals.of_folder(folder)
-    if why_not:
-        raise ValueError(f"{'--out' if out else 'paths.results'} {why_not}")
+    folder = recorded.folder(chosen, settings.results) if out is None else out
+    _check_folder("paths.results" if out is None else "--out", folder)
     optional_packages.need("torch", extra="training")
     from shuffledp.reproduction.trainings import commands
 
@@ -134,19 +135,21 @@ def reproduce(
     Another kind of processor may give other last digits. The exit status is 1 if a value differs.
     """
     wanted = _seeds(seed, seeds)
-    optional_packages.need("yaml", "pydantic", "torch", extra="training")
-    from shuffledp.reproduction import config as configuration
+    settings = _settings(config)
+    chosen = settings.experiment(experiment)
+    optional_packages.need("torch", extra="training")
     from shuffledp.reproduction.trainings import commands, recorded
 
-    settings = configuration.load(config or (DEFAULT_CONFIG,))
-    chosen = settings.experiment(experiment)
+    folder = recorded.folder(chosen, settings.results)
+    if stamp:
+        _check_folder("paths.results", folder)
     _log_to_stderr()
     reproduced = commands.reproduce(
         chosen,
         seeds=wanted,
         rows=epochs,
         stamp=stamp,
-        folder=recorded.folder(chosen, settings.results),
+        folder=folder,
         root=_data(data, settings),
         say=click.echo,
     )
@@ -168,11 +171,10 @@ def tune(experiment: str, device: str, threads: int, data: str | None, config: t
     The command writes tuning/<experiment>.csv among the results, and a record beside it. It chooses nothing:
     write the best learning rate into the configuration yourself.
     """
-    optional_packages.need("yaml", "pydantic", extra="training")
-    from shuffledp.reproduction import config as configuration
-
-    settings = configuration.load(config or (DEFAULT_CONFIG,))
+    _check_device(device)
+    settings = _settings(config)
     asked = settings.tuning(experiment)
+    _check_folder("paths.results", str(Path(asked.product(settings.results).record).parent))
     optional_packages.need("torch", extra="training")
     from shuffledp.reproduction.trainings import tuning
 
@@ -188,6 +190,37 @@ def tune(experiment: str, device: str, threads: int, data: str | None, config: t
 
 
 COMMANDS = (train, reproduce, tune)
+
+
+def _settings(files: tuple[str, ...]) -> Settings:
+    """Return the settings of the files that the command line names, or else of ``DEFAULT_CONFIG``.
+
+    Raises:
+        ValueError: a file is not there, or the settings are wrong.
+    """
+    optional_packages.need("yaml", "pydantic", extra="training")
+    from shuffledp.reproduction import config as configuration
+
+    if not (files or Path(DEFAULT_CONFIG).exists()):
+        raise ValueError(
+            f"{DEFAULT_CONFIG} is not in this folder; run the command in a clone of the repository, or name "
+            "a file with --config"
+        )
+    return configuration.load(files or (DEFAULT_CONFIG,))
+
+
+def _check_device(name: str) -> None:
+    """Refuse a device that there is not, before anything is read."""
+    check_choice("--device", name, _DEVICES, meant="cuda" if name.lower() == "gpu" else None)
+
+
+def _check_folder(named: str, folder: str) -> None:
+    """Refuse a folder that cannot be written to, before anything is computed."""
+    from shuffledp.records import refusals
+
+    why_not = refusals.of_folder(folder)
+    if why_not:
+        raise ValueError(f"{named} {why_not}")
 
 
 def _data(folder: str | None, settings: Settings) -> str | None:

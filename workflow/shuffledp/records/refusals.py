@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,12 +17,13 @@ _REMEDIES: dict[type[OSError], str] = {
 }
 
 
-def of_system(error: OSError) -> str:
+def of_system(error: OSError, *, tried: str = "read or written") -> str:
     """Return the message for an error of the operating system: the path, what is wrong and the remedy.
 
     Args:
         error: as Python raises it. If it has no path, as errors of a network or of memory, the message has
             the reason alone.
+        tried: what was tried, if that is known: "read" or "written".
     """
     reason = error.strerror or str(error) or type(error).__name__
     if error.filename is None:
@@ -29,11 +31,11 @@ def of_system(error: OSError) -> str:
     # a second path is the file to be replaced, which is the one that the user named
     path = error.filename if error.filename2 is None else error.filename2
     words = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else str(path)
-    return f"{words} cannot be read or written ({reason}); {_REMEDIES.get(type(error), _REMEDY)}"
+    return f"{words} cannot be {tried} ({reason}); {_REMEDIES.get(type(error), _REMEDY)}"
 
 
 def of_folder(path: str, *, written: bool = True) -> str | None:
-    """Return why a folder cannot be made or written to, as far as that is known without trying; else None.
+    """Return why a folder cannot be made or written to; None if it can, as far as that is known beforehand.
 
     Args:
         path: of the folder, which need not exist.
@@ -43,9 +45,37 @@ def of_folder(path: str, *, written: bool = True) -> str | None:
     there = next(one for one in (folder, *folder.parents) if one.exists())
     if not there.is_dir():
         return f"must be a folder, got {path!r}, where {there} is a file; name another"
-    if written and not os.access(there, os.W_OK | os.X_OK):
+    if written and not _can_be_written_to(there):
         return f"must be a folder that can be written to, got {path!r}, where {there} is not; name another"
     return None
+
+
+def of_file(path: str) -> str | None:
+    """Return why a file cannot be written, as far as that is known beforehand; else None.
+
+    Args:
+        path: of the file, which need not exist, nor need its folder.
+    """
+    if Path(path).is_dir():
+        return f"must be a file, got {path!r}, which is a folder; name a file"
+    folder = Path(path).parent
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not there.is_dir():
+        return f"must be a file in a folder, got {path!r}, where {there} is a file; name another"
+    if not _can_be_written_to(there):
+        return f"must be a file that can be written, got {path!r}, where {there} is not; name another"
+    return None
+
+
+def _can_be_written_to(folder: Path) -> bool:
+    """Return whether a folder can be written to; where permissions do not forbid it, a file tells."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def check_folders(paths: Iterable[str], checked: set[str] | None = None) -> None:

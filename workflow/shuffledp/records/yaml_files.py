@@ -44,7 +44,7 @@ def parsed(name: str, parse: Callable[[str], Any] = loaded) -> Any:
         text = Path(name).read_text(encoding="utf-8")
         return parse(text)
     except OSError as error:
-        raise ValueError(refusals.of_system(error)) from None
+        raise ValueError(refusals.of_system(error, tried="read")) from None
     except yaml.YAMLError:
         raise ValueError(_invalid(name, _slowly(text))) from None
     except (UnicodeDecodeError, RecursionError) as error:

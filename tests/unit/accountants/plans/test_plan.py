@@ -310,15 +310,15 @@ ONE = {**SHUFFLE, "rounds": 2}
             for value in ([], {"a": 1}, 3)
         ),
         *(
-            ({"delta": 1e-5, "phases": [{**ONE, key: 10**400}]}, ("phases", 0), f"{key} must be")
+            ({"delta": 1e-5, "phases": [{**ONE, key: 10**400}]}, ("phases", 0, key), f"{key} must be")
             for key in ("n", "k", "eps0")
         ),
         ({"delta": 1e-5, "phases": [SHUFFLE]}, ("phases", 0), "rounds is missing"),
         ({"delta": 1e-5, "phases": [{**ONE, "rounds": math.nan}]}, ("phases", 0, "rounds"), "rounds must be"),
-        ({"delta": 1e-5, "phases": [{**ONE, "eps0": math.nan}]}, ("phases", 0), "eps0 must be"),
+        ({"delta": 1e-5, "phases": [{**ONE, "eps0": math.nan}]}, ("phases", 0, "eps0"), "eps0 must be"),
         (
             {"delta": 1e-5, "phases": [{**ONE, "eps0": [1, 2]}]},
-            ("phases", 0),
+            ("phases", 0, "eps0"),
             "eps0 must be a single real number, got [1, 2]; where clients differ in it, give the largest",
         ),
         ({"delta": 1e-5, "phases": [{**ONE, "k": 3000}]}, ("phases", 0), "k must be at most n"),

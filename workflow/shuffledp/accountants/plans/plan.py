@@ -84,12 +84,12 @@ class Plan:
         entries = raw.get("phases")
         if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
             raise PlanError(f"phases must be a list of at least one phase, got {entries!r}", ("phases",))
-        delta = reading.at(("delta",), lambda: systems.checked("delta", raw["delta"]))
+        delta = reading.number(("delta",), raw["delta"], systems.checked)
         budget = raw.get("budget")
         if budget is not None:
-            budget = reading.at(("budget",), lambda: checks.positive("budget", budget))
-        group = reading.at(("group",), lambda: checks.count("group", raw.get("group", 1)))
-        records = reading.at(("records",), lambda: checks.count("records", raw.get("records", 1)))
+            budget = reading.number(("budget",), budget, checks.positive)
+        group = reading.number(("group",), raw.get("group", 1), checks.count)
+        records = reading.number(("records",), raw.get("records", 1), checks.count)
         reading.at(("group",), lambda: check_limit("n", group * records))
         phases = tuple(reading.phase(entry, place) for place, entry in enumerate(entries))
         reading.check_together(phases)

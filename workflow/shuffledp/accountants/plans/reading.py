@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +39,31 @@ def at(place: Sequence[str | int], check: Callable[[], Any]) -> Any:
         raise PlanError(str(error), place) from error
 
 
+def number(place: Sequence[str | int], value: object, check: Callable[[str, Any], Any]) -> Any:
+    """Return the number that a value is by a check, which takes the name and the value.
+
+    Args:
+        place: keys and positions that lead to the value; the last one is its name.
+        value: as the plan has it.
+        check: raises ValueError for what is no such number.
+
+    Raises:
+        PlanError: the check refuses.
+    """
+    try:
+        return check(str(place[-1]), value)
+    except ValueError as error:
+        quoted = isinstance(value, str) and _is_number(value)
+        raise PlanError(f"{error}{'; write it without quotes' if quoted else ''}", place) from error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
 def _mapping(raw: object, place: Sequence[str | int], of: str) -> Mapping[str, Any]:
     if not isinstance(raw, Mapping):
         raise PlanError(f"{of} must hold keys and values, got {raw!r}", place)
@@ -63,18 +90,31 @@ def check_keys(raw: object, known: Sequence[str], place: Sequence[str | int], of
             raise PlanError(f"unknown key {key!r} of {of}: {hint}known are {', '.join(known)}", (*place, key))
 
 
-def phase(entry: object, number: int) -> Phase:
+def _check_name(kind: str, name: str) -> None:
+    """Refuse a protocol or a mechanism that there is not; the message has the closest one, if one is close.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
+    known = list(dict.fromkeys(getattr(system, kind) for system in systems.systems()))
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{kind} must be one of {', '.join(known)}, got {name!r}{hint}")
+
+
+def phase(entry: object, position: int) -> Phase:
     """Return a phase of a plan.
 
     Args:
         entry: its keys and values.
-        number: its place in the plan, counted from 0.
+        position: its place in the plan, counted from 0.
 
     Raises:
         PlanError: a key or value is none of a phase.
     """
-    place = ("phases", number)
-    of = f"phase {number + 1}"
+    place = ("phases", position)
+    of = f"phase {position + 1}"
     raw = _mapping(entry, place, of)
     extra = {"release", "noise"} & set(raw)
     if len(extra) == 2:
@@ -83,7 +123,7 @@ def phase(entry: object, number: int) -> Phase:
     name = str(raw.get("name", of))
     if "rounds" not in raw and not extra:
         raise PlanError(f"rounds is missing in {of}", place)
-    rounds = at((*place, "rounds"), lambda: checks.count("rounds", raw.get("rounds", 1)))
+    rounds = number((*place, "rounds"), raw.get("rounds", 1), checks.count)
     at((*place, "rounds"), lambda: check_limit("rounds", rounds))
     if not extra:
         part, words = _rounds_of(raw, place, of)
@@ -101,8 +141,8 @@ def phase(entry: object, number: int) -> Phase:
         if key not in inner:
             raise PlanError(f"{key} is missing in the {kind} of {of}", (*place, kind))
     if kind == "release":
-        epsilon = at((*place, kind, "epsilon"), lambda: systems.checked("epsilon", inner["epsilon"]))
-        delta = at((*place, kind, "delta"), lambda: systems.checked("delta", inner["delta"]))
+        epsilon = number((*place, kind, "epsilon"), inner["epsilon"], systems.checked)
+        delta = number((*place, kind, "delta"), inner["delta"], systems.checked)
         if epsilon > _LARGEST_RELEASE:
             raise PlanError(
                 f"epsilon must be at most {_LARGEST_RELEASE:g} in a release, got {epsilon!r}",
@@ -114,8 +154,8 @@ def phase(entry: object, number: int) -> Phase:
             rounds,
             Release(epsilon, delta, related),
         )
-    sigma = at((*place, kind, "sigma"), lambda: checks.positive("sigma", inner["sigma"]))
-    reach = at((*place, kind, "sensitivity"), lambda: checks.positive("sensitivity", inner["sensitivity"]))
+    sigma = number((*place, kind, "sigma"), inner["sigma"], checks.positive)
+    reach = number((*place, kind, "sensitivity"), inner["sensitivity"], checks.positive)
     at((*place, kind), lambda: check_limit("sigma", sigma / reach))
     what = f"Gaussian noise with sigma={sigma:g}, sensitivity={reach:g}"
     return Phase(name, what, rounds, Noise(reach / sigma, related))
@@ -124,10 +164,15 @@ def phase(entry: object, number: int) -> Phase:
 def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> tuple[Rounds, str]:
     """Return what a round of a phase is, and in words."""
     setting = {key: value for key, value in raw.items() if key not in _OF_PHASE}
-    reports = at((*place, "reports"), lambda: checks.count("reports", raw.get("reports", 1)))
+    reports = number((*place, "reports"), raw.get("reports", 1), checks.count)
     for key in _NAMES:
         if not isinstance(raw.get(key, ""), str):
             raise PlanError(f"{key} must be a name in {of}, got {raw[key]!r}", (*place, key))
+        if key in ("protocol", "mechanism") and key in raw:
+            at((*place, key), functools.partial(_check_name, key, raw[key]))
+    for key, value in setting.items():
+        found = number((*place, key), value, systems.checked)
+        at((*place, key), functools.partial(check_limit, key, found))
     randomizer = raw.get("randomizer")
     if randomizer is not None:
         for key in _NAMES:

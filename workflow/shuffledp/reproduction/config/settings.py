@@ -10,6 +10,7 @@ from shuffledp.records.product import Product
 from shuffledp.reproduction.curve import Curve
 from shuffledp.reproduction.figures import captions
 from shuffledp.reproduction.figures.kind import PaperFigure
+from shuffledp.reproduction.sections.faults import close_to
 from shuffledp.reproduction.studies.sweep import Sweep
 from shuffledp.reproduction.tables import Table
 from shuffledp.reproduction.trainings import recorded
@@ -92,8 +93,10 @@ class Settings:
         for experiment in self.experiments:
             if experiment.name == name:
                 return experiment
-        known = ", ".join(experiment.name for experiment in self.experiments)
-        raise ValueError(f"the configuration has no experiment {name!r}; it has {known}")
+        known = [experiment.name for experiment in self.experiments]
+        raise ValueError(
+            f"the configuration has no experiment {name!r}; {close_to(name, known)}it has {', '.join(known)}"
+        )
 
     def tuning(self, name: str) -> Tuning:
         """Return the tuning of learning rates to try before the experiment of that name is run.
@@ -104,8 +107,11 @@ class Settings:
         for tuning in self.tunings:
             if tuning.experiment.name == name:
                 return tuning
-        known = ", ".join(tuning.experiment.name for tuning in self.tunings)
-        raise ValueError(f"the configuration has no tuning of {name!r}; it has {known or 'none'}")
+        known = [tuning.experiment.name for tuning in self.tunings]
+        raise ValueError(
+            f"the configuration has no tuning of {name!r}; {close_to(name, known)}it has "
+            f"{', '.join(known) or 'none'}"
+        )
 
     def trainings(self, experiment: Experiment) -> tuple[Product, ...]:
         """Return the runs of an experiment, one for each seed, as products of the workflow."""

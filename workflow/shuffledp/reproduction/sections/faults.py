@@ -30,10 +30,23 @@ _BOUNDS = {
 }
 
 
+# With --configfile of Snakemake a file lies over config/config.yaml already.
+_OF_A_PART = (
+    "; --config FILE replaces config/config.yaml: to lay a file over it, name both, --config "
+    "config/config.yaml --config FILE"
+)
+
+
 def hint(unknown: object, known: Sequence[str]) -> str:
     """Return the close name that may be meant, or else the known names, in words."""
     close = difflib.get_close_matches(str(unknown), known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+
+
+def close_to(unknown: str, known: Sequence[str]) -> str:
+    """Return the question whether a close name is meant, and a space; nothing if no name is close."""
+    close = difflib.get_close_matches(unknown, known, n=1)
+    return f"did you mean {close[0]!r}? " if close else ""
 
 
 def not_finite(value: Any, path: Sequence[str] = ()) -> Fault | None:
@@ -71,7 +84,8 @@ def _fault(one: ErrorDetails, schema: dict[str, Any]) -> tuple[list[str], int, l
         return above, 0, path, f"unknown key {unknown!r}: {hint(unknown, known)}"
     if kind == "missing":
         *above, lacking = path
-        return above, 1, above, _with_meaning(f"{lacking!r} is a required property", _node(schema, above))
+        message = _with_meaning(f"{lacking!r} is a required property", _node(schema, above))
+        return above, 1, above, message if above else f"{message}{_OF_A_PART}"
     if path[-1:] == ["[key]"]:
         above = path[:-2]
         text = "a name" if kind == "string_type" else f"{NAME!r}"
