@@ -106,6 +106,8 @@ def test_bounds_that_are_used_are_named(written):
         (SMALL + "  - noise: {sigma: 1,\n     sensitivity: '2'}\n", 11, "got '2'; write it without quotes"),
         (SMALL.replace("eps0: 1\n", "eps0: 2e5\n"), 8, "eps0 must be at most"),
         (SMALL + "    protocol: shuffel\n", 10, "got 'shuffel'; did you mean 'shuffle'?"),
+        (SMALL + "    accountant: clones-pdl\n", 10, "did you mean 'clones-pld'?"),
+        (SMALL + "    randomizer: kr\n", 10, "did you mean 'krr'?"),
         (SMALL + "    mechanism: ldq\n", 10, "got 'ldq'; did you mean 'ldp'?"),
         (SMALL.replace("12", "5"), 5, "is spent already: phase 2, 'later'"),
         (

@@ -12,6 +12,7 @@ from shuffledp import checks
 from shuffledp.accountants import named, registry, systems
 from shuffledp.accountants.plans import pairs
 from shuffledp.accountants.plans.parts import Noise, Phase, PlanError, Release, Rounds
+from shuffledp.profiles import named_randomizers
 from shuffledp.variables import VARIABLES, check_limit
 
 _LARGEST_RELEASE = 300.0  # beyond, e^eps and its inverse are not both numbers of double precision
@@ -91,11 +92,17 @@ def check_keys(raw: object, known: Sequence[str], place: Sequence[str | int], of
 
 
 def _check_name(kind: str, name: str) -> None:
-    """Refuse a protocol or a mechanism that there is not; the message has the closest one, if one is close.
+    """Refuse a name of ``_NAMES`` that there is not; the message has the closest one, if one is close.
 
     Raises:
         ValueError: there is none of this name.
     """
+    if kind == "accountant":
+        registry.get(name)
+        return
+    if kind == "randomizer":
+        named_randomizers.parameters(name)
+        return
     known = list(dict.fromkeys(getattr(system, kind) for system in systems.systems()))
     if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
@@ -168,7 +175,7 @@ def _rounds_of(raw: Mapping[str, Any], place: Sequence[str | int], of: str) -> t
     for key in _NAMES:
         if not isinstance(raw.get(key, ""), str):
             raise PlanError(f"{key} must be a name in {of}, got {raw[key]!r}", (*place, key))
-        if key in ("protocol", "mechanism") and key in raw:
+        if key in raw:
             at((*place, key), functools.partial(_check_name, key, raw[key]))
     for key, value in setting.items():
         found = number((*place, key), value, systems.checked)
