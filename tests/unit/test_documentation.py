@@ -155,7 +155,7 @@ def test_site_lists_every_accountant(site):
 @pytest.mark.slow
 def test_site_keeps_the_hyphens_of_options(site):
     page = (site / "reference/command_line.html").read_text(encoding="utf-8")
-    assert "(--rounds), K (--per-round)" in page
+    assert "T (--rounds), the least where it falls, as with N (--clients)" in page
     assert not re.findall("\N{EN DASH}[a-z]", page)
 
 
