@@ -83,7 +83,7 @@ class Experiment(NamedTuple):
 
     @property
     def batch(self) -> int:
-        """Points of a batch."""
+        """Number of points that are computed at once."""
         return max(_NUMBERS // self.n, 1)
 
     @property

@@ -41,9 +41,17 @@ class L2Hemisphere(base.Randomizer):
         return base.rare(base.against(unit, self.least), count=length.shape[0], generator=generator)
 
     def heights(self, length: Tensor, *, generator: torch.Generator) -> Tensor:
-        """Draw <V, x/|x|>, float64 of shape (clients,), given |x|.
+        """Draw the inner products of the messages' directions V and of x/|x|, given the lengths |x|.
 
-        The side is drawn first, then the height by its quantile function.
+        V is a unit vector. It is drawn first on which side of the plane through 0 that is at right angles to
+        x it lies, then how far from that plane, by the quantile function of the distance.
+
+        Args:
+            length: |x| for each client.
+            generator: source of all randomness.
+
+        Returns:
+            float64, one for each client.
 
         Raises:
             base.NotFiniteError: a length is not finite.

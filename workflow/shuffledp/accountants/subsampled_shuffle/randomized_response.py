@@ -39,7 +39,8 @@ def two_symbols(n: int, k: int, eps0: float, rounds: FloatArray, delta: float) -
 
 
 def two_symbols_pairs(*, n: int, k: int, eps0: float) -> list[Outcomes]:
-    """Return the pairs of one round of two-symbol randomised response, one a direction of neighbours."""
+    """Return the pairs of one round of two-symbol randomised response: one for each of the two directions in
+    which neighbouring data sets are compared."""
     mass, loss = TwoSymbols(n, k, eps0).losses()
     return [Outcomes(mass * np.exp(loss), loss), Outcomes(mass, -loss)]
 

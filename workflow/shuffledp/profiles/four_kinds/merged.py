@@ -64,7 +64,10 @@ class TooMuchWorkError(Exception):
 
 
 class MergedPair(Round):
-    """The pair of one round, merged: values of N into blocks, totals and differences onto grids.
+    """The dominating pair of one round with so few outcomes that they can be computed.
+
+    The package says what N, totals, differences and the four kinds of reports are. Values of N are merged
+    into blocks, and totals and differences are moved to grids.
 
     Args:
         absent: n - k.
@@ -72,8 +75,8 @@ class MergedPair(Round):
         eps0: local privacy parameter.
         of: probabilities of the four kinds.
         nats: how far below the rest an outcome is left out.
-        coarser: how many times wider than usual blocks of N may be; above 1, windows that are shorter than a
-            cell are taken as one.
+        coarser: how many times wider than usual blocks of N may be. If it is above 1, a window of totals that
+            is shorter than a cell of the grid counts as one cell.
     """
 
     def __init__(

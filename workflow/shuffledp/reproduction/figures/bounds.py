@@ -151,7 +151,8 @@ Curves, computed on the CPU in double precision without randomness:
         }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
-        """Return the varying and the fixed variables of each panel, and the accountants."""
+        """Return what the caption tells: under "setting" the variables of each panel, varying and fixed, and
+        under "curves" the accountants."""
         facts = {}
         for name, panel in self.settings.panels.items():
             curves = [curve for curve in self.curves if curve.panel == name]
