@@ -17,8 +17,9 @@ def shown(value: float, kind: str, *, digits: int | None = DIGITS, places: int |
     Args:
         value: the number.
         kind: "upper", which is rounded up, "lower", which is rounded down, or anything else: to the nearest.
-        digits: number of significant digits, without zeros at the end. None for the fewest digits that read
-            back as the same double, which are not rounded for any kind.
+        digits: number of significant digits, without zeros at the end, from 1 to 15: every double holds as
+            many, and with more the last one might end on the wrong side. None for the fewest digits that
+            read back as the same double, which are not rounded for any kind.
         places: number of digits after the point, in place of ``digits``; zeros at the end are written.
     """
     number = float(value)

@@ -12,7 +12,7 @@ import sys
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import shuffledp
@@ -905,7 +905,9 @@ def test_digits_after_the_point_are_rounded_outwards(value, upper, lower, estima
     assert [rounding.shown(value, kind, places=2) for kind in sides] == [upper, lower, estimate]
 
 
-@given(value=st.floats(min_value=0, allow_infinity=False), digits=st.integers(1, 17))
+@given(value=st.floats(min_value=0, allow_infinity=False), digits=st.integers(1, 15))
+@example(value=2.0**-24, digits=15)
+@example(value=5e-324, digits=1)
 def test_whatever_is_shown_is_on_its_side(value, digits):
     shown = {kind: float(rounding.shown(value, kind, digits=digits)) for kind in ("upper", "lower")}
     assert shown["lower"] <= value <= shown["upper"]
