@@ -112,7 +112,7 @@ def _l2a(tables: Tables) -> Decision:
 
 
 def _late(values: FloatArray, of: Accuracies) -> float:
-    """Return the mean of what is known of each epoch of a run, over those that end it."""
+    """Return the mean of values, one for each epoch, over the epochs of the last rounds of the runs."""
     return float(values[of.rounds > of.rounds[-1] - _LATE_ROUNDS].mean())
 
 

@@ -39,8 +39,7 @@ _OF_A_PART = (
 
 def hint(unknown: object, known: Sequence[str]) -> str:
     """Return the close name that may be meant, or else the known names, in words."""
-    close = difflib.get_close_matches(str(unknown), known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    return close_to(str(unknown), known).rstrip() or f"known are {', '.join(known)}"
 
 
 def close_to(unknown: str, known: Sequence[str]) -> str:
