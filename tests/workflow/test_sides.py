@@ -131,7 +131,8 @@ def test_epsilon_beside_an_accuracy_is_that_of_its_accountant(panel, name):
     stem, entry = panel.stem(SETTINGS.results), accountants.get(name)
     table = _table(stem)
     rows = list(range(len(table))) if entry.protocol == SHARED else [_row(f"{stem}{name}", len(table))]
-    setting = dict(accounting(panel.experiment)[entry.protocol, entry.mechanism])
+    system = entry.protocol, entry.mechanism
+    setting = dict(accounting(panel.experiment, distance=panel.distance)[system])
     own = {variable: setting[variable] for variable in entry.system.variables if variable in setting}
     rounds = table["round"].to_numpy(dtype=np.float64)[rows] / rounds_of_one(panel.experiment)
     told = entry.details(rounds=rounds, delta=setting["delta"], **own)

@@ -12,7 +12,7 @@ b = Bin(n - 1, rate):
     without: b_k N(0, 1),    with: b_k ((1 - rate) N(0, 1) + c_k N(mu, 1)),    c_k = k (1 - rate)/(n - k),
 
 and with the client all n report with probability rate^n, which never happens without it. An observer who is
-not told K learns less.
+not told K learns less: see ``secret_number``.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _parts(
         shift = 1 / (np.sqrt(k) * sigma)
         edges = -reach + (2 * reach + shift) * np.arange(cells + 1) / cells
         height = np.log(k * (1 - rate) / (n - k)) - shift * shift / 2
-        without, beyond = _between(edges), _between(edges - shift)
+        without, beyond = cell_masses(edges), cell_masses(edges - shift)
         weight = weights[start:end, None]
         if bound == "lower":
             grown = beyond / np.maximum(without, 1e-300) * np.exp(height + shift * shift / 2)
@@ -169,8 +169,12 @@ def _parts(
         start = end
 
 
-def _between(edges: FloatArray) -> FloatArray:
-    """Return the standard normal mass of the cells between edges, to full relative accuracy in both tails."""
+def cell_masses(edges: FloatArray) -> FloatArray:
+    """Return the standard normal mass of the cells between edges, to full relative accuracy in both tails.
+
+    Args:
+        edges: ascending along each row, of shape (rows, cells + 1); the first and last may be infinite.
+    """
     low, high = edges[:, :-1], edges[:, 1:]
     above = low + high > 0
     return special.ndtr(np.where(above, -low, high)) - special.ndtr(np.where(above, -high, low))

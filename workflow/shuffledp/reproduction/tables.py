@@ -12,7 +12,7 @@ from shuffledp.accountants import Accountant
 from shuffledp.records.product import Product
 from shuffledp.reproduction import simulations
 from shuffledp.reproduction.trainings import recorded
-from shuffledp.reproduction.trainings.accounting import accounting, rounds_of_one
+from shuffledp.reproduction.trainings.accounting import FARTHEST, accounting, rounds_of_one
 from shuffledp.training.experiment import Experiment
 
 
@@ -99,6 +99,7 @@ class Utility(Table):
 
     experiment: Experiment
     accountants: tuple[str, ...]
+    distance: float = FARTHEST  # what sigma is over, in clip norms
 
     @property
     def file(self) -> str:
@@ -115,7 +116,8 @@ class Utility(Table):
         """The variables of the accountants' systems; kept, since the share of a randomiser is computed."""
         setting: dict[str, float] = {}
         for entry in self.entries:
-            setting |= accounting(self.experiment)[entry.protocol, entry.mechanism]
+            system = entry.protocol, entry.mechanism
+            setting |= accounting(self.experiment, distance=self.distance)[system]
         return setting
 
     def product(self, results: str) -> Product:

@@ -371,6 +371,12 @@ WINDOW = {
             r"one of the figure's \(fixed-window-sum\), got 'girgis2021-upper'",
         ),
         ({"curves": ["girgis2021-upper"]}, {"curves": ["fixed-window-sum"]}, None),
+        (
+            {},
+            {"curves": ["fixed-window-sum"], "distance": 1},
+            "distance is of experiments with Gaussian noise, and 'window' has none; leave it out",
+        ),
+        ({}, {"curves": ["fixed-window-sum"], "distance": 2.5}, "2.5 is greater than the maximum of 2"),
     ],
 )
 def test_a_panel_of_accuracies_may_have_accountants_of_its_own(root, tmp_path, figure, panel, message):

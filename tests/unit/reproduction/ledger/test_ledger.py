@@ -682,7 +682,9 @@ def test_the_schedule_is_not_tested_as_stated():
     assert found.verdict == "not tested as stated"
     # (0.857 - 0.85) times the mean of the shares
     assert found.ours == "+0.7 points in the mean of the last 800 rounds"
-    assert found.reason.startswith("seeds: 2 at the constant rate and 1 with the schedule, where the paper has")
+    assert found.reason.startswith(
+        "seeds: 2 at the constant rate and 1 with the schedule, where the paper has"
+    )
     assert "passes over the clients, of 100 rounds each" in found.reason
 
 
@@ -734,7 +736,7 @@ def test_check_in_rates_whose_order_changes_later_are_told():
             "L4a",
             (0.8, 0.85, 0.9),
             "reproduced under a stated reading",
-            "about 90% after 1,600 rounds with 0.85 C;",
+            "1,600 rounds with 0.85 C; with 1.71 C the accuracy still changes, by +27.6 points",
         ),
         ("L4a", (0.8, 0.85, 0.88), "not tested as stated", "still rises at the end"),
         ("L4b", (0.8, 0.85, 0.9), "reproduced under a stated reading", "mean accuracy"),

@@ -115,6 +115,14 @@ def test_a_curve_that_needs_what_is_not_known_of_a_randomiser_is_refused(root):
         config.load([root / "config/config.yaml"])
 
 
+@pytest.mark.parametrize(("given", "sigma"), [({}, 0.65), ({"distance": 1}, 1.3), ({"distance": 0.5}, 2.6)])
+def test_sigma_is_over_the_distance_that_is_given(given, sigma):
+    noisy = {"randomizer": "gaussian", "clip": "norm", "eps0": None, "noise_multiplier": 1.3}
+    checked_in = {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, "delta": 1e-5}
+    (found,) = accounting(experiment(**noisy, **checked_in), **given).values()
+    assert found["sigma"] == pytest.approx(sigma)
+
+
 def test_calibrated_noise_is_accounted_for_as_what_it_is():
     changes = {"protocol": "shuffled-check-in", "rate": 0.1, "k": None, **GAUSSIAN, "delta": 1e-5}
     found = accounting(experiment(**changes))

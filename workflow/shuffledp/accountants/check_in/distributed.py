@@ -15,6 +15,7 @@ from shuffledp.accountants.registry import Columns, register
 from shuffledp.approximate_dp.composition import kairouz2015
 from shuffledp.checkin import liew2022_distributed
 from shuffledp.checkin.distributed import Pair, check_in_losses
+from shuffledp.checkin.secret_number import secret_number_losses
 from shuffledp.checks import FloatArray
 from shuffledp.pld.outcomes import (
     Outcomes,
@@ -135,6 +136,21 @@ def _strong(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: flo
 )
 def _lower(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     pair = _pair(n, rate, sigma, rounds, delta, "lower")
+    return via_pld.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
+
+
+@_register(
+    name="distributed-check-in-secret-lower",
+    citation="liew2022, this project",
+    theorem="losses of the average alone, for scalars, all other records being one",
+    kind="lower",
+    label="distributed check-in, secret number of reports, lower bound",
+    needs=_NEEDS,
+    note="Where the number of reports is secret, what the setting of Theorem 5 of liew2022 discloses.",
+)
+def _secret(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
+    nats = via_pld.needed_nats(rounds, delta, step=_STEP)
+    pair = secret_number_losses(n=n, rate=rate, sigma=sigma, nats=nats)
     return via_pld.columns(pair, rounded=merge_to_lattice, rounds=rounds, delta=delta, bound="lower")
 
 

@@ -26,6 +26,7 @@ from shuffledp.reproduction.sections.captions import Caption
 from shuffledp.reproduction.sections.context import Context
 from shuffledp.reproduction.sections.model import LEFT_OUT, By, OneOf, Section, Words
 from shuffledp.reproduction.tables import Utility
+from shuffledp.reproduction.trainings.accounting import FARTHEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,9 @@ class PanelSection(Section):
     """What the panel's title says."""
     curves: Annotated[Words, Field(min_length=1)] = LEFT_OUT
     """Accountants of this panel, whose experiment is of another system; the figure's if absent."""
+    distance: Annotated[float, Field(gt=0, le=FARTHEST)] = LEFT_OUT
+    """Distance of two gradients that sigma of Gaussian noise is over, in clip norms; 2, the largest, if
+    absent."""
 
 
 class PointSection(Section):
@@ -127,7 +131,14 @@ Curves, each the same accuracies against epsilon by another accountant:
                 context.check_accountant(accountant, [*at, "panels", label, "curves"])
             for accountant in of_panel[label]:
                 context.check_system(accountant, experiment, place)
-            panels.append(Utility(paper, name, label, experiment, tuple(of_panel[label])))
+            if panel.distance is not None and experiment.noise is None:
+                raise context.fault(
+                    f"distance is of experiments with Gaussian noise, and {panel.experiment!r} has none; "
+                    "leave it out",
+                    [*at, "panels", label, "distance"],
+                )
+            distance = FARTHEST if panel.distance is None else panel.distance
+            panels.append(Utility(paper, name, label, experiment, tuple(of_panel[label]), distance))
         return cls(paper, name, settings, caption, context.looks(drawn), tuple(panels))
 
     @property

@@ -99,14 +99,16 @@ def _l2a(tables: Tables) -> Decision:
     gain, lost = ends[1] - ends[0], 100 * float(constant.mean.max()) - ends[0]
     ours = f"{gain:+.1f} points in the mean of the last {_LATE_ROUNDS} rounds"
     reading = (
-        f"the paper's epochs are taken for passes over the clients, of {lowered.rounds[0]:g} rounds each; the "
-        "schedule begins at the constant rate, which was tuned over all rounds; at the constant rate the "
+        f"the paper's epochs are taken for passes over the clients, of {lowered.rounds[0]:g} rounds each; "
+        "the schedule begins at the constant rate, which was tuned over all rounds; at the constant rate the "
         f"accuracy ends {lost:.1f} points below its best"
     )
     seeds = [sum(name.startswith(f"{experiment}/") for name in tables) for experiment in _SCHEDULES]
     if min(seeds) < _STATED_SEEDS:
         counts = f"{seeds[0]} at the constant rate and {seeds[1]} with the schedule"
-        return Decision(ours, "not tested as stated", f"seeds: {counts}, where the paper has three; {reading}")
+        return Decision(
+            ours, "not tested as stated", f"seeds: {counts}, where the paper has three; {reading}"
+        )
     noise = math.hypot(*(100 * _late(found.deviation, found) for found in (constant, lowered)))
     verdict: Verdict = "not reproduced" if gain > DEVIATIONS * noise else "reproduced under a stated reading"
     return Decision(f"{ours} (deviation over seeds {noise:.1f})", verdict, reading)
@@ -134,7 +136,10 @@ def _l2b(tables: Tables) -> Decision:
     if ends != sorted(ends):
         return Decision(ours, "not reproduced", "a smaller check-in rate does better")
     seeds = ", ".join(str(count) for count in _RATES.values())
-    why = f"after as many rounds, each at a learning rate chosen for it; mean of so many seeds: {seeds}"
+    why = (
+        "after as many rounds, at learning rates that were tuned for 6,800 rounds at 0.01 and 0.03, and "
+        f"at 0.1 for 800 rounds at 0.03; mean of so many seeds: {seeds}"
+    )
     longer = [run for run in runs if run.rounds[-1] > rounds]
     later = [100 * float(run.mean[-1]) for run in longer]
     if later == sorted(later):
@@ -156,6 +161,11 @@ def _noise(tables: Tables, eps0: int) -> float:
     """Return the deviation of a client's noise in units of C, where two clipped gradients are 2 C apart."""
     run = tables[f"{_FEDERATED[eps0]}/seed0"].iloc[0]
     return float(2 * gaussian_noise(eps=float(run.eps0), delta=float(run.delta0)))
+
+
+def _rise(found: Accuracies) -> float:
+    """Return by how much the accuracy of the last epochs is above that of as many before them."""
+    return float(found.mean[-_LATE:].mean() - found.mean[-2 * _LATE : -_LATE].mean())
 
 
 @claim(
@@ -187,9 +197,11 @@ def _l4a(tables: Tables) -> Decision:
     if len(there) == len(reached):
         return Decision(ours, "reproduced", f"about 90% {after}; {why}")
     if there:
-        return Decision(ours, "reproduced under a stated reading", f"about 90% {after}; {why}")
-    late, before = narrow.mean[-_LATE:].mean(), narrow.mean[-2 * _LATE : -_LATE].mean()
-    if late > before:
+        (rest,) = reached.keys() - there.keys()
+        rise = f"by {100 * _rise(readings[rest]):+.1f} points over the last {_LATE} epochs"
+        read = f"about 90% {after}; with {rest} the accuracy still changes, {rise}; {why}"
+        return Decision(ours, "reproduced under a stated reading", read)
+    if _rise(narrow) > 0:
         return Decision(ours, "not tested as stated", f"the accuracy still rises at the end; {why}")
     return Decision(ours, "not reproduced", f"by neither reading of the noise; {why}")
 
@@ -209,5 +221,8 @@ def _l4b(tables: Tables) -> Decision:
     ordered = list(means.values()) == sorted(means.values())
     verdict: Verdict = "reproduced under a stated reading" if ordered else "not reproduced"
     seeds = ", ".join(str(count) for count in _FEDERATED_SEEDS.values())
-    why = f"mean accuracy over the rounds and so many seeds: {seeds}; all at the rate tuned for eps0 = 8"
+    why = (
+        "the mean accuracy over the rounds is taken for the speed; all at the rate tuned for eps0 = 8, which "
+        f"is too high for eps0 = 4; so many seeds: {seeds}"
+    )
     return Decision(ours, verdict, why)

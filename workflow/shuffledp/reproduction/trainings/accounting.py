@@ -24,13 +24,21 @@ _WHO: dict[str, Callable[[Experiment], dict[str, Any]]] = {
     protocols.AveragedWindow.name: lambda one: {"n": one.n, "slots": one.slots},
 }
 
+FARTHEST = 2.0  # largest distance of two clipped gradients, in clip norms
 
-def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
+
+def accounting(
+    experiment: Experiment, *, distance: float = FARTHEST
+) -> dict[tuple[str, str], dict[str, Any]]:
     """Return the systems that account for an experiment's privacy (protocol and mechanism), and for each
     its variables with delta; none if there is no delta, or no system whose rounds are those of the training.
 
-    sigma is over the largest distance of two clipped gradients, 2 C. What a system counts as a round is
-    one run of the protocol (``rounds_of_one``).
+    What a system counts as a round is one run of the protocol (``rounds_of_one``).
+
+    Args:
+        experiment: whose privacy it is.
+        distance: what sigma of Gaussian noise is over, in clip norms: that of two clipped gradients, or a
+            smaller one, of which nothing is claimed for gradients.
     """
     checked_in = experiment.protocol == protocols.ShuffledCheckIn.name
     windows = issubclass(protocols.PROTOCOLS[experiment.protocol], protocols.Window)
@@ -47,7 +55,7 @@ def accounting(experiment: Experiment) -> dict[tuple[str, str], dict[str, Any]]:
     if not checked_in:
         return {}
     assert experiment.noise is not None  # as of every gaussian randomiser
-    noisy = {**who, "sigma": experiment.noise / 2, "delta": experiment.delta}
+    noisy = {**who, "sigma": experiment.noise / distance, "delta": experiment.delta}
     if experiment.delta0 is None:
         return {("distributed-check-in", "gaussian"): noisy}
     return {
