@@ -84,6 +84,13 @@ def test_the_number_tells_less_the_less_noise_there_is():
     assert shares == pytest.approx([0.188, 0.068], abs=2e-3)
 
 
+def test_few_rounds_lose_something_too():
+    paper = {"n": 6 * 10**4, "rate": 1e-3, "sigma": 0.86, "delta": 1e-5}
+    epsilon = accountants.epsilon("distributed-check-in-secret-lower", rounds=[1, 10, 15, 22], **paper)
+    assert (np.diff(epsilon) > 0).all()
+    assert epsilon[0] > 0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

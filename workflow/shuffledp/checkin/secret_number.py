@@ -80,16 +80,19 @@ def secret_number_losses(*, n: int, rate: float, sigma: float, nats: float = num
     present = without * np.exp(loss)
     rest, uncertain = outside(first, last, others, rate), _ROUNDING * rate * (1 + ratio)
     return Pair(
-        _within(present, loss - np.log1p(rest / without) - uncertain),
-        _within(without, -loss - np.log1p(rest / present) - uncertain),
+        _likely(present, loss - np.log1p(rest / without) - uncertain, nats),
+        _likely(without, -loss - np.log1p(rest / present) - uncertain, nats),
     )
 
 
-def _within(mass: FloatArray, loss: FloatArray) -> Outcomes:
-    """Return the outcomes of which no probability over- or underflows: larger losses count as the largest,
-    and those far below 0, which tell nothing, are left out."""
-    some = loss > -_LARGEST_LOSS
-    return Outcomes(mass[some] * (1 - _ROUNDING), np.minimum(loss[some], _LARGEST_LOSS))
+def _likely(mass: FloatArray, loss: FloatArray, nats: float) -> Outcomes:
+    """Return the outcomes without the largest and the least losses, as far as they are rarer than e^-nats:
+    the lattice of losses is the finer for it. Losses too large for a double's range count as the largest."""
+    order = np.argsort(loss)
+    below = np.cumsum(mass[order])
+    above = np.cumsum(mass[order][::-1])[::-1]
+    kept = order[(np.minimum(below, above) > math.exp(-nats)) & (loss[order] > -_LARGEST_LOSS)]
+    return Outcomes(mass[kept] * (1 - _ROUNDING), np.minimum(loss[kept], _LARGEST_LOSS))
 
 
 def _window(log_pmf: Callable[[FloatArray], FloatArray], others: int, nats: float) -> tuple[int, int]:
