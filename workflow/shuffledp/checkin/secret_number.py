@@ -9,7 +9,7 @@ N(0, sigma^2/max(k, 1)) and q_k = N(1/(k + 1), sigma^2/(k + 1)), the laws of the
     without: sum_k b_k p_k,    with: sum_k b_k ((1 - rate) p_k + rate q_k).
 
 This is one pair of data sets, so it bounds the privacy loss of every such protocol from below. For vectors of
-d records the noise across the line through the records tells k to a relative sqrt(2/d) or so; then the
+dimension d the noise across the line through the records tells k to a relative sqrt(2/d) or so; then the
 protocol loses nearly as much as with a public number, for which ``distributed`` has the losses.
 """
 
@@ -30,7 +30,7 @@ _CELL = 0.03  # width of a cell, in standard deviations of the narrowest law
 _MOST = 10**7  # largest number of cells over all numbers of reports
 _AT_ONCE = 2**18
 _LARGEST_LOSS, _LEAST = 300.0, 1e-290  # of outcomes whose ratios are computed
-_ROUNDING = 2**10 * numerics.EPSILON  # of the mass of a cell, relative, several times over
+_ROUNDING = 2**14 * numerics.EPSILON  # of the mass of a cell, relative, several times over
 
 
 def secret_number_losses(*, n: int, rate: float, sigma: float, nats: float = numerics.NEGLIGIBLE) -> Pair:
@@ -43,10 +43,12 @@ def secret_number_losses(*, n: int, rate: float, sigma: float, nats: float = num
         n: number of clients.
         rate: probability of taking part, in (0, 1).
         sigma: standard deviation of the noise of one report, > 0, over the largest distance of two records.
-        nats: numbers of reports and noise that are rarer than some e^-nats may be left out.
+        nats: at least 1; numbers of reports, noise and losses that are rarer than some e^-nats may be left
+            out.
 
     Returns:
-        Masses and losses in both directions; lower bounds.
+        Masses and losses: ``added``, of the data set with the client, and ``removed``, of that without. They
+        are lower bounds for a secret and for a public number of reports.
 
     Raises:
         ValueError: an argument is out of range, or there are too many cells to compute.
@@ -73,16 +75,38 @@ def secret_number_losses(*, n: int, rate: float, sigma: float, nats: float = num
         weight, more = np.exp(log_pmf(k)), np.sqrt(k + 1) / sigma
         without += weight @ cell_masses(edges * (np.sqrt(np.maximum(k, 1)) / sigma)[:, None])
         with_client += weight @ cell_masses((edges - 1 / (k[:, None] + 1)) * more[:, None])
-    some = np.minimum(without, with_client) > _LEAST
-    without, with_client = without[some], with_client[some]
-    ratio = with_client / without
-    loss = np.log1p(rate * ratio - rate)
-    present = without * np.exp(loss)
-    rest, uncertain = outside(first, last, others, rate), _ROUNDING * rate * (1 + ratio)
+    rest = outside(first, last, others, rate)
     return Pair(
-        _likely(present, loss - np.log1p(rest / without) - uncertain, nats),
-        _likely(without, -loss - np.log1p(rest / present) - uncertain, nats),
+        _losses(with_client, without, rate, rest, nats, with_over_without=True),
+        _losses(with_client, without, rate, rest, nats, with_over_without=False),
     )
+
+
+def _losses(
+    with_client: FloatArray,
+    without: FloatArray,
+    rate: float,
+    rest: float,
+    nats: float,
+    *,
+    with_over_without: bool,
+) -> Outcomes:
+    """Return the losses of one direction, from the masses given that the client takes part or is not there.
+
+    Masses of the denominator may be too large by ``rest``, and so count with it.
+    """
+    present = (1 - rate) * without + rate * with_client
+    some = (present if with_over_without else without) > _LEAST
+    with_client, without, present = with_client[some], without[some], present[some]
+    floor = np.maximum(without, _LEAST)  # raises without alone, as a denominator
+    # log of present over floor, with all digits where they are nearly equal
+    loss = np.log1p(
+        np.maximum(rate * (with_client - without) / floor + (without - floor) / floor, -1 + 2**-53)
+    )
+    uncertain = _ROUNDING * rate * (with_client + without) / present
+    if with_over_without:
+        return _likely(present, loss - np.log1p(rest / floor) - uncertain, nats)
+    return _likely(without, -loss - np.log1p(rest / present) - uncertain, nats)
 
 
 def _likely(mass: FloatArray, loss: FloatArray, nats: float) -> Outcomes:

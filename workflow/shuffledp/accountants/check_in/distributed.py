@@ -142,11 +142,12 @@ def _lower(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: floa
 @_register(
     name="distributed-check-in-secret-lower",
     citation="liew2022, this project",
-    theorem="losses of the average alone, for scalars, all other records being one",
+    theorem="losses of the average alone, for scalars, all other records being equal",
     kind="lower",
     label="distributed check-in, secret number of reports, lower bound",
     needs=_NEEDS,
-    note="Where the number of reports is secret, what the setting of Theorem 5 of liew2022 discloses.",
+    note="From the average alone, as in Theorem 5 of liew2022, whose number of reports is secret; it holds "
+    "for a public number too, of which more is disclosed.",
 )
 def _secret(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     nats = via_pld.needed_nats(rounds, delta, step=_STEP)

@@ -43,8 +43,9 @@ class PanelSection(Section):
     curves: Annotated[Words, Field(min_length=1)] = LEFT_OUT
     """Accountants of this panel, whose experiment is of another system; the figure's if absent."""
     distance: Annotated[float, Field(gt=0, le=FARTHEST)] = LEFT_OUT
-    """Distance of two gradients that sigma of Gaussian noise is over, in clip norms; 2, the largest, if
-    absent."""
+    """Largest distance of two gradients that is assumed, in clip norms C; sigma is the deviation of the noise
+    over it. 2 if absent, which holds for all clipped gradients; with less, epsilon is no guarantee of the
+    training."""
 
 
 class PointSection(Section):

@@ -280,6 +280,7 @@ def _l3b(found: Tables) -> Decision:
         ours,
         "not reproduced",
         f"as printed both are tighter after {100 * shares[_PRINTED]:.0f}% of the epochs; {derived}. The "
-        "strong composition is of the exact losses of a round, which the paper does not give. With the noise "
-        f"of the paper, sigma C, where two gradients may be 2 C apart, it has {_ends(half, _STRONG)}",
+        "strong composition is of the exact losses of a round, which the paper does not give. Where each "
+        "client adds the noise of the paper, sigma C, which is half of ours, and two gradients may be 2 C "
+        f"apart, it has {_ends(half, _STRONG)}, sigma being over 2 C",
     )

@@ -137,8 +137,8 @@ def _l2b(tables: Tables) -> Decision:
         return Decision(ours, "not reproduced", "a smaller check-in rate does better")
     seeds = ", ".join(str(count) for count in _RATES.values())
     why = (
-        "after as many rounds, at learning rates that were tuned for 6,800 rounds at 0.01 and 0.03, and "
-        f"at 0.1 for 800 rounds at 0.03; mean of so many seeds: {seeds}"
+        "after as many rounds; the learning rates of gamma = 0.01 and 0.03 were tuned for 6,800 rounds, that "
+        f"of 0.1 was the best at 0.03 after 800; mean of so many seeds: {seeds}"
     )
     longer = [run for run in runs if run.rounds[-1] > rounds]
     later = [100 * float(run.mean[-1]) for run in longer]
@@ -198,8 +198,8 @@ def _l4a(tables: Tables) -> Decision:
         return Decision(ours, "reproduced", f"about 90% {after}; {why}")
     if there:
         (rest,) = reached.keys() - there.keys()
-        rise = f"by {100 * _rise(readings[rest]):+.1f} points over the last {_LATE} epochs"
-        read = f"about 90% {after}; with {rest} the accuracy still changes, {rise}; {why}"
+        rise = f"{100 * _rise(readings[rest]):+.1f} points from that of the {_LATE} before"
+        read = f"about 90% {after}; with {rest} the mean of the last {_LATE} epochs is {rise}; {why}"
         return Decision(ours, "reproduced under a stated reading", read)
     if _rise(narrow) > 0:
         return Decision(ours, "not tested as stated", f"the accuracy still rises at the end; {why}")
@@ -222,7 +222,7 @@ def _l4b(tables: Tables) -> Decision:
     verdict: Verdict = "reproduced under a stated reading" if ordered else "not reproduced"
     seeds = ", ".join(str(count) for count in _FEDERATED_SEEDS.values())
     why = (
-        "the mean accuracy over the rounds is taken for the speed; all at the rate tuned for eps0 = 8, which "
+        "the mean accuracy over the rounds stands for the speed; all at the rate tuned for eps0 = 8, which "
         f"is too high for eps0 = 4; so many seeds: {seeds}"
     )
     return Decision(ours, verdict, why)
