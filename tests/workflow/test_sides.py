@@ -41,6 +41,9 @@ LAST_BITS = 1e-11
 # The same for bounds of named randomisers, which the number of threads behind a product of matrices moves
 # too.
 PRODUCTS = 1e-9
+# The same where epsilon of one round is a root that is moved outward until the computed profile confirms it:
+# by 1e-9 at first, and how often that doubles hangs on last bits (3e-7 was seen).
+SEARCHED = {"shuffled-gaussian-pair": 1e-6}
 
 
 slow = pytest.mark.slow
@@ -107,7 +110,7 @@ def test_a_curve_of_bounds_is_that_of_its_accountant(curve):
     )
     columns = {dependent_variable(curve.variable), "theorem_epsilon"} & set(found)
     for column in columns:
-        within = PRODUCTS if curve.randomizer else LAST_BITS
+        within = SEARCHED.get(curve.accountant, PRODUCTS if curve.randomizer else LAST_BITS)
         _is_on_its_side(table[column].to_numpy()[rows], found[column], entry.kind, within)
 
 
