@@ -76,3 +76,30 @@ def moved(*, reports: float, eps0: float, delta0: float) -> float:
     found = reports * 2 * math.exp(-eps0) * delta0 * (1 + 1e-12)
     # a product of tiny numbers must not become 0
     return max(found, float(np.finfo(np.float64).tiny)) if delta0 > 0 and reports > 0 else found
+
+
+def moved_check_in(*, n: float, rate: float, eps0: float, delta0: float) -> tuple[float, float]:
+    """Return bounds p, q on how far a shuffled check-in of (eps0, delta0)-LDP reports is, in total variation,
+    from one of eps0-LDP reports: where the client takes part, and where not, each times its probability.
+
+    Where the client stays away the round is the same for both of her records, so that it matters less: the
+    divergence of T rounds at e^eps >= 1 is at most that of T eps0-LDP rounds plus
+    T (p (1 + e^eps) + q (e^eps - 1 + 2 delta)), wherever this sum is at most delta
+    (``docs/theory/every_randomiser.md``).
+
+    Args:
+        n: number of clients, >= 1.
+        rate: probability with which each takes part, in [0, 1].
+        eps0: local privacy parameter, >= 0.
+        delta0: its failure probability, in [0, 1).
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    rate = checks.probability("rate", rate, zero=True, one=True)
+    others = (checks.real("n", n, at_least=1.0) - 1) * rate
+    of_others = moved(reports=others, eps0=eps0, delta0=delta0)
+    her_own = delta0 * math.exp(-eps0) / (1 + math.exp(-eps0)) * (1 + 1e-12)
+    # a product of tiny numbers must not become 0
+    least = float(np.finfo(np.float64).tiny) if delta0 > 0 else 0.0
+    return rate * (of_others + her_own) + least, (1 - rate) * of_others + least

@@ -1,30 +1,34 @@
 """Shuffled check-in with Gaussian noise: each message is a record with noise, and the messages are shuffled.
 
-The noise gives a whole curve of local guarantees (eps0, delta0), of which the best for each number of rounds
-is used. With one fixed guarantee, as liew2022 has it, epsilon is infinite once n delta0 has used up delta.
+The noise gives a whole curve of local guarantees (eps0, delta0), of which nearly the best for each number of
+rounds is used. With one fixed guarantee, as liew2022 has it, epsilon is infinite once its failures have used
+up delta.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from shuffledp import numerics
-from shuffledp.accountants import systems, via_pld
+from shuffledp.accountants import approximate, systems, via_pld
 from shuffledp.accountants.check_in import shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
 from shuffledp.checkin.distributed import outside
 from shuffledp.checks import FloatArray
+from shuffledp.profiles.approximate import moved_check_in
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 
-_MOST_TOLD = 0.9  # largest share of delta that is spent on disclosures in all rounds
-# Number of guarantees tried for a number of rounds; each has a quarter of the probability of disclosure of
-# that before.
-_GUARANTEES = 3
+_MOST_FAILURES = 0.9  # largest share of delta that the failures of a local guarantee may cost
+# Up to this mean number of reports of a round it is tried too, for so many guarantees, what follows if a
+# failure discloses everything; where there are more reports, that was never seen to be better.
+_FEW_REPORTS, _GUARANTEES = 2, 3
 _LEAST_EPS0 = 1e-9  # a smaller local guarantee would gain nothing
 _MOST_NUMBERS = 2**18  # how many numbers of reports of a client are told apart
 _ROUNDING = 1e-9  # relative rounding error of binomial probabilities
@@ -49,51 +53,112 @@ _register = functools.partial(
 
 @_register(
     name="check-in-gaussian-pld",
-    citation="feldman2022, balle2018analytic, koskela2022, liew2022, doroshenko2022, this project",
-    theorem="that of check-in-pld, and a probability of disclosure",
+    citation="feldman2022, balle2018analytic, liew2022, doroshenko2022, this project",
+    theorem="that of check-in-joint-pld, and what separates the reports from eps0-LDP ones (theory page)",
+    kind="upper",
     label="check-in of Gaussian reports, numerical",
     note=(
-        "Each number of rounds uses the best of three local guarantees (eps0, delta0) of the noise, which is "
-        "reported; a part of delta pays for the failures of that guarantee. Where that eps0 is large, the "
-        "bound without a shuffler may be smaller; both hold."
+        "Of the local guarantees (eps0, delta0) of the noise, each number of rounds uses nearly the best, "
+        "which is reported; a part of delta pays for the failures of that guarantee. Where the bound without "
+        "a shuffler is smaller, it is that one, and local_eps0 is infinite."
     ),
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
-    found = {name: np.full(rounds.shape, np.inf) for name in ("epsilon", "local_eps0", "local_delta0")}
-    # powers of 4, so that the guarantees for a number of rounds do not depend on the other numbers
-    first = np.ceil((np.log(np.maximum(rounds, 1.0)) - math.log(_MOST_TOLD * delta)) / math.log(4))
-    for power in np.unique(first[:, None] + np.arange(_GUARANTEES)).tolist():
-        served = np.nonzero((first <= power) & (power < first + _GUARANTEES))[0]
-        local = _local(n, rate, sigma, power)
+    bare = _unshuffled(n=n, rate=rate, sigma=sigma, rounds=rounds, delta=delta)["epsilon"]
+    rows = []
+    for count, without in zip(rounds.tolist(), bare.tolist(), strict=True):
+        least = _Shuffled(without, math.inf, 0.0)
+        rows.append(min([least, *_shuffled(n, rate, sigma, count, delta, without)]) if count else least)
+    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return dict(zip(("epsilon", "local_eps0", "local_delta0"), table.T, strict=True))
+
+
+class _Shuffled(NamedTuple):
+    """Epsilon by one local guarantee of the noise, and that guarantee."""
+
+    epsilon: float
+    eps0: float
+    delta0: float
+
+
+_NOTHING = _Shuffled(math.inf, math.inf, 0.0)
+
+
+def _shuffled(
+    n: int, rate: float, sigma: float, count: float, delta: float, most: float
+) -> Iterator[_Shuffled]:
+    """Yield bounds on epsilon of some rounds by local guarantees, nearly the least among them.
+
+    The failures of a guarantee cost more of delta the larger epsilon is. So the bound is infinite where the
+    guarantee fails too often for its own epsilon, and hardly above that it is least, since it rises in eps0.
+
+    Args:
+        n: number of clients.
+        rate: probability with which each checks in.
+        sigma: deviation of the noise.
+        count: number of rounds, > 0.
+        delta: target.
+        most: an epsilon that is known; larger ones are not looked for.
+    """
+    if delta == 0 or most == 0:
+        return
+    allowed = math.log(_MOST_FAILURES) + math.log(delta) - math.log(count)
+
+    def moved(eps0: float, delta0: float) -> float:
+        return 2 * moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)[0]
+
+    @functools.cache
+    def halved(times: float) -> _Shuffled:
+        """Return the bound where the failures would cost 2^-times of nearly all of delta at epsilon 0."""
+        local = _local(sigma, allowed - times * math.log(2), moved)
         if local is None:
-            continue
-        eps0, delta0, told = local
-        epsilon = shuffled.by_clones(n, rate, eps0, rounds[served], delta, "feldman2022", infinite=told)[
-            "epsilon"
-        ]
-        better = served[epsilon < found["epsilon"][served]]
-        found["epsilon"][served] = np.minimum(found["epsilon"][served], epsilon)
-        found["local_eps0"][better], found["local_delta0"][better] = eps0, delta0
-    return found
+            return _NOTHING
+        columns = approximate.replaced_columns(n, rate, *local, np.array([count]), delta)
+        return _Shuffled(float(columns["epsilon"][0]), *local)
+
+    # at this many the failures no longer prevent an epsilon below the known one
+    last = math.ceil((min(most, via_pld.LARGEST_EPS0) + math.log1p(1 / rate)) / math.log(2))
+    low, high = -1, 0
+    while halved(high).epsilon == math.inf and high < last:
+        low, high = high, min(2 * high + 1, last)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if halved(middle).epsilon == math.inf else (low, middle)
+    yield from map(halved, (high, high + 1, max(high - 0.5, 0)))
+    if n * rate > _FEW_REPORTS:
+        return
+
+    def told(eps0: float, delta0: float) -> float:
+        return liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
+
+    for times in range(_GUARANTEES):
+        local = _local(sigma, allowed - times * math.log(4), told)
+        if local is not None:
+            columns = shuffled.by_clones(
+                n, rate, local[0], np.array([count]), delta, "feldman2022", infinite=told(*local)
+            )
+            yield _Shuffled(float(columns["epsilon"][0]), *local)
 
 
-def _local(n: int, rate: float, sigma: float, power: float) -> tuple[float, float, float] | None:
-    """Return the guarantee (eps0, delta0) of the noise whose probability of disclosure is 4^-power, and that
-    probability; None if there is none in double precision."""
+def _local(
+    sigma: float, log_chance: float, chance: Callable[[float, float], float]
+) -> tuple[float, float] | None:
+    """Return the guarantee (eps0, delta0) of the noise with which a failure has probability e^log_chance;
+    None if there is none in double precision.
 
-    def found(log_eps0: float) -> tuple[float, float, float]:
+    Args:
+        sigma: deviation of the noise.
+        log_chance: log of the probability.
+        chance: function of eps0 and delta0 that returns the probability of a failure.
+    """
+
+    def found(log_eps0: float) -> tuple[float, float]:
         eps0 = math.exp(log_eps0)
-        delta0 = gaussian_delta(eps=eps0, noise=sigma)
-        if delta0 >= 1:
-            return eps0, delta0, 1.0
-        return (
-            eps0,
-            delta0,
-            liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0),
-        )
+        return eps0, gaussian_delta(eps=eps0, noise=sigma)
 
     def excess(log_eps0: float) -> float:
-        return math.log(found(log_eps0)[2]) + power * math.log(4)
+        eps0, delta0 = found(log_eps0)
+        return (math.log(chance(eps0, delta0)) if delta0 < 1 else 0.0) - log_chance
 
     low, high = math.log(_LEAST_EPS0), math.log(via_pld.LARGEST_EPS0)
     if excess(high) >= 0:
