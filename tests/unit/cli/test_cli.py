@@ -409,6 +409,11 @@ def test_every_variable_has_its_option(names):
             "--categories, --gamma",
         ),
         (
+            (*words(EPSILON), "--accountant", "krr-weak"),
+            "--categories is needed for accountant krr-weak of protocol shuffle with mechanism krr, which "
+            "takes --clients, --categories, --gamma",
+        ),
+        (
             (*words(KRR), "--delta", "1e-6", "--eps0", "2", *OF_KRR),
             "--eps0 has no meaning for protocol shuffle with mechanism krr",
         ),
@@ -724,6 +729,11 @@ def test_train_refuses_devices_and_data_that_are_not_there(monkeypatch, tmp_path
 
 
 @pytest.mark.usefixtures("shipped_folder")
+def test_a_run_that_is_not_recorded_is_not_compared():
+    line = refusal("reproduce", "girgis2021-fig3", "--seed", "77")
+    assert "--seed must be that of a recorded run of girgis2021-fig3, 0 to 9, got 77" in line
+
+
 @pytest.mark.parametrize("command", ["train", "reproduce", "tune"])
 def test_a_mistyped_folder_of_data_is_not_filled(command, monkeypatch, tmp_path):
     pytest.importorskip("torch")
@@ -1544,7 +1554,10 @@ def test_what_other_commands_cannot_draw(command, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"--rounds": "1..9"}, "--rounds must be one number, or --plot FILE be given"),
+        (
+            {"--rounds": "1..9"},
+            "--rounds must be one number, or --plot FILE be given to draw over the range, got --rounds 1..9",
+        ),
         ({"--rounds": "9..1", "--plot": "a.png"}, "--rounds must rise from its first end to its second"),
         ({"--plot": "a.png"}, "--plot needs one variable as a..b, such as --rounds 1..1000, got none"),
         ({"--rounds": "1..9", "--eps0": "1..2", "--plot": "a.png"}, "got --eps0, --rounds"),

@@ -55,7 +55,7 @@ def epsilon(
         _of_randomizer(randomizer, given, chosen, as_json=as_json)
         return
     system, accountant = selection.system_of(chosen, given), chosen["--accountant"]
-    setting = selection.checked(system, given)
+    setting = selection.checked(system, given, accountant=accountant)
     from shuffledp import accountants, rounding
 
     listed = accountants.names(protocol=system.protocol, mechanism=system.mechanism)

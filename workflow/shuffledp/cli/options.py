@@ -193,7 +193,12 @@ def _plot_of(path: str | None, spans: Mapping[str, Span]) -> Plot | None:
     varying = ", ".join(VARIABLES[name].option for name in spans)
     if path is None:
         if spans:
-            raise ValueError(f"{varying} must be one number, or --plot FILE be given to draw from a to b")
+            told = ", ".join(
+                f"{VARIABLES[name].option} {span.low:g}..{span.high:g}" for name, span in spans.items()
+            )
+            raise ValueError(
+                f"{varying} must be one number, or --plot FILE be given to draw over the range, got {told}"
+            )
         return None
     drawing.check(path)
     if len(spans) != 1:

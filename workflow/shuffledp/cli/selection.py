@@ -90,7 +90,8 @@ def accountant(
     if randomizer is None:
         system = system_of(chosen, given)
         entry = accountants.get(chosen["--accountant"] or system.default)
-        return entry, checked(system, given, but=but), {"accountant": entry.name}
+        setting = checked(system, given, but=but, accountant=chosen["--accountant"])
+        return entry, setting, {"accountant": entry.name}
     from shuffledp.accountants import calibration
 
     refuse_beside_randomizer(chosen)
@@ -116,7 +117,7 @@ def left_out(randomizer: str | None, given: dict[str, Any], chosen: Mapping[str,
     missing = [name for name in asked if name not in given]
     # a missing variable that cannot be looked for, or one of another system, is the clearer message
     if randomizer is None:
-        checked(system, {**dict.fromkeys(missing, 1.0), **given})
+        checked(system, {**dict.fromkeys(missing, 1.0), **given}, accountant=chosen["--accountant"])
     if len(missing) != 1:
         listed = ", ".join(VARIABLES[name].option for name in asked)
         told = " and ".join(VARIABLES[name].option for name in missing)
@@ -129,7 +130,12 @@ def left_out(randomizer: str | None, given: dict[str, Any], chosen: Mapping[str,
 
 
 def checked(
-    system: System, given: dict[str, Any], *, but: str = "", about: str | None = None
+    system: System,
+    given: dict[str, Any],
+    *,
+    but: str = "",
+    accountant: str | None = None,
+    about: str | None = None,
 ) -> dict[str, Any]:
     """Return the setting, if it has the system's variables and no others.
 
@@ -137,12 +143,14 @@ def checked(
         system: the system that is accounted for.
         given: the variables that are given.
         but: the variable that is looked for and need not be given.
-        about: how a message names the system; by its protocol and mechanism if left out.
+        accountant: the accountant that decides the system, if one is named.
+        about: how a message names the system; by its accountant, protocol and mechanism if left out.
 
     Raises:
         ValueError: a variable of the system is missing, or one of another system is given.
     """
-    about = about or f"protocol {system.protocol} with mechanism {system.mechanism}"
+    of = f"accountant {accountant} of " if accountant else ""
+    about = about or f"{of}protocol {system.protocol} with mechanism {system.mechanism}"
     takes = _options(system)
     for name in system.variables:
         if name not in given and name != but:

@@ -92,6 +92,12 @@ def train(
     from shuffledp.reproduction.trainings import commands
 
     _log_to_stderr()
+    if out is None and wanted[-1] >= chosen.seeds:
+        click.echo(
+            f"the workflow has seeds 0 to {chosen.seeds - 1} of {experiment}: no figure uses a run of seed "
+            f"{wanted[-1]}, unless `seeds` in the configuration is raised",
+            err=True,
+        )
     commands.train(
         chosen,
         seeds=wanted,
@@ -141,6 +147,11 @@ def reproduce(
     from shuffledp.reproduction.trainings import commands, recorded
 
     folder = recorded.folder(chosen, settings.results)
+    for one in wanted:
+        if one >= chosen.seeds and not Path(f"{folder}/seed{one}.csv").exists():
+            raise ValueError(
+                f"--seed must be that of a recorded run of {experiment}, 0 to {chosen.seeds - 1}, got {one}"
+            )
     if stamp:
         _check_folder("paths.results", folder)
     _log_to_stderr()

@@ -287,6 +287,7 @@ ONE = {**SHUFFLE, "rounds": 2}
     ("raw", "place", "message"),
     [
         ([], (), "a plan must hold keys and values"),
+        (None, (), "a plan must hold keys and values, a line `key: value` each, got nothing"),
         ({"phases": [ONE]}, (), "delta is missing"),
         ({"delta": 1e-5}, ("phases",), "phases must be a list of at least one phase"),
         ({"delta": 1e-5, "phases": [ONE], "budgte": 1}, ("budgte",), "did you mean 'budget'"),

@@ -67,7 +67,8 @@ def _is_number(text: str) -> bool:
 
 def _mapping(raw: object, place: Sequence[str | int], of: str) -> Mapping[str, Any]:
     if not isinstance(raw, Mapping):
-        raise PlanError(f"{of} must hold keys and values, got {raw!r}", place)
+        got = "nothing" if raw is None else repr(raw)
+        raise PlanError(f"{of} must hold keys and values, a line `key: value` each, got {got}", place)
     return raw
 
 
