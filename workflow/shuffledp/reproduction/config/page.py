@@ -9,7 +9,7 @@ _BEFORE = """\
 
 ## Workflow overview
 
-This workflow redraws the figures of five papers on shuffle-model differential privacy, and decides which of
+This workflow redraws the figures of four papers on shuffle-model differential privacy, and decides which of
 their numbers come out. It takes these steps:
 
 1. Tables of numbers are made for the figures: curves of bounds and of other quantities are computed, and
