@@ -332,9 +332,9 @@ WIDE = [
     ("L3b", {"distributed-check-in-strong": 1e6}, "reproduced"),
     ("L3b", {"distributed-check-in-strong": 3}, "not reproduced"),
     ("L7", {}, "not reproduced"),
-    ("L7", {"liew2022-subsampling-conversion": 1.1}, "reproduced"),
+    ("L7", {"liew2022-subsampling-conversion": 2}, "reproduced"),
     ("L7", {"liew2022-subsampling-conversion": np.inf}, "not computed"),
-    ("L8", {}, "reproduced"),
+    ("L8", {}, "reproduced under a stated reading"),
     ("L8", {"liew2022-baseline": 0.01}, "not reproduced"),
     ("L8", {"liew2022-printed": 100}, "not reproduced"),
 ]
@@ -704,7 +704,9 @@ def test_with_three_seeds_a_gain_is_judged_by_their_deviation(gain, verdict):
     assert found.ours.endswith("(deviation over seeds 1.4)")
 
 
-@pytest.mark.parametrize(("least", "verdict"), [(0.8, "reproduced"), (0.95, "not reproduced")])
+@pytest.mark.parametrize(
+    ("least", "verdict"), [(0.8, "reproduced under a stated reading"), (0.95, "not reproduced")]
+)
 def test_check_in_rates_are_compared_after_as_many_rounds(least, verdict):
     runs = histories("L2b", {**RATES, "liew2022-fig5a-001": [least] * 3}, LATE)
     runs["liew2022-fig3a/seed0"] = runs["liew2022-fig3a/seed0"].iloc[:2]

@@ -172,9 +172,11 @@ Curves, each the same accuracies against epsilon by another accountant:
             for name, told in ((name, words.setting(one)) for name, one in experiments.items())
         }
         entries = {entry.name: entry for panel in self.panels for entry in panel.entries}
+        assumed = min(panel.distance for panel in self.panels)
+        proviso = f"if no two gradients are more than {assumed:g} C apart" if assumed < FARTHEST else ""
         return {
             "setting": words.by_part(facts),
-            "curves": words.curves(entries.values(), self.looks),
+            "curves": words.curves(entries.values(), self.looks, proviso=proviso),
             "runs": words.runs(experiments, results),
         }
 

@@ -62,11 +62,20 @@ _SCOPES = {
 }
 
 
-def curves(entries: Iterable[Description], looks: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return the values for the lines about curves; accountants of one label and kind share a line."""
+def curves(
+    entries: Iterable[Description], looks: Mapping[str, Mapping[str, str]], *, proviso: str = ""
+) -> list[dict[str, str]]:
+    """Return the values for the lines about curves; accountants of one label and kind share a line.
+
+    Args:
+        entries: the accountants.
+        looks: labels, by accountant.
+        proviso: what the upper bounds presuppose beyond the setting, in words that follow "upper bound".
+    """
     found: dict[tuple[str, str], list[Description]] = {}
     for entry in entries:
-        found.setdefault((looks[entry.name]["label"], _kind(entry)), []).append(entry)
+        kind = f"{_kind(entry)} {proviso}".strip() if entry.kind == "upper" else _kind(entry)
+        found.setdefault((looks[entry.name]["label"], kind), []).append(entry)
     return [
         {
             "label": plain(label),

@@ -128,24 +128,30 @@ _CONVERSIONS = ("liew2022-shuffling-conversion", "liew2022-subsampling-conversio
     ),
     stated="looser",
     rule="order",
-    curves={"table": CurveKey(_PAPER, "fig3b_epsilon", "b", "privacy_utility")},
+    curves={
+        f"eps0 = {eps0}": CurveKey(_PAPER, "fig3b_epsilon", panel, "privacy_utility")
+        for panel, eps0 in {"a": 4, "b": 8, "c": 16}.items()
+    },
 )
 def _l7(tables: Tables) -> Decision:
-    table = tables["table"]
-    first, second = (table[name].to_numpy() for name in _CONVERSIONS)
-    both = np.isfinite(first) & np.isfinite(second)
-    if not both.any():
+    told, ratios = [], []
+    for name, table in tables.items():
+        first, second = (table[conversion].to_numpy() for conversion in _CONVERSIONS)
+        both = np.isfinite(first) & np.isfinite(second)
+        if not both.any():
+            continue
+        ratio, rounds = second[both] / first[both], table["round"].to_numpy()[both]
+        ratios.append(ratio)
+        told.append(f"{ratio[0]:.3f} (T={rounds[0]:g}) to {ratio[-1]:.3f} (T={rounds[-1]:g}) at {name}")
+    if not ratios:
         return Decision("-", "not computed", "delta is used up from the first round on")
-    ratio = second[both] / first[both]
-    rounds = table["round"].to_numpy()[both]
-    ours = (
-        f"{ratio[0]:.3f} times the shuffling conversion at T={rounds[0]:g}, {ratio[-1]:.3f} times at "
-        f"T={rounds[-1]:g}, where delta is used up"
-    )
-    if (ratio > 1).all():
-        return Decision(ours, "reproduced", "looser for every number of rounds")
-    side = "tighter for every number of rounds" if (ratio < 1).all() else "tighter for some numbers of rounds"
-    return Decision(ours, "not reproduced", f"{side}, though not by much")
+    ours = f"epsilon over that of the shuffling conversion: {', '.join(told)}"
+    every = np.concatenate(ratios)
+    until = "up to where delta is used up"
+    if (every > 1).all():
+        return Decision(ours, "reproduced", f"looser for every number of rounds {until}")
+    tighter = "every number" if (every < 1).all() else "some numbers"
+    return Decision(ours, "not reproduced", f"tighter for {tighter} of rounds {until}")
 
 
 _FIG6 = {panel: CurveKey(_PAPER, "fig6", panel, "privacy_utility") for panel in ("a", "b")}
@@ -154,7 +160,10 @@ _FIG6 = {panel: CurveKey(_PAPER, "fig6", panel, "privacy_utility") for panel in 
 @claim(
     id="L8",
     paper=_PAPER,
-    statement="On CIFAR-10 Renyi accounting is advantageous over strong composition (appendix D.1, figure 6)",
+    statement=(
+        "On CIFAR-10 Theorem 2 is advantageous over methods based on strong composition (appendix D.1, "
+        "figure 6)"
+    ),
     stated="advantageous",
     rule="order",
     curves=_FIG6,
@@ -175,9 +184,10 @@ def _l8(tables: Tables) -> Decision:
         return Decision(ours, "not reproduced", "not for every number of rounds")
     return Decision(
         ours,
-        "reproduced",
-        "of epsilon after as many rounds of the same runs; the strong composition is without amplification "
-        "by shuffling, as in appendix D, and the features are not the paper's",
+        "reproduced under a stated reading",
+        "of epsilon after as many rounds of the same runs, whose features are not the paper's; the advantage "
+        "is that of amplification by shuffling, which the baseline of appendix D leaves out: Renyi "
+        "accounting of the same baseline gains little (L6)",
     )
 
 

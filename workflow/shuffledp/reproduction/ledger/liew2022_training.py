@@ -62,7 +62,9 @@ def _l1_accuracy(tables: Tables) -> Decision:
         return Decision(f"{100 * found.mean[-1]:.1f}%", "not reproduced", f"in {done:,.0f} rounds")
     late = found.mean[found.rounds >= rounds][-_LATE:]
     last = late.mean()
-    ours = f"{100 * last:.1f}% at the end of {done:,.0f} rounds (mean of the last {late.size} epochs)"
+    ours = (
+        f"{100 * last:.1f}% at the end of {done:,.0f} rounds (mean of the last {late.size} epochs), one seed"
+    )
     first = f"90% is reached to within {100 * ABOUT:g}% after {rounds:,.0f} rounds"
     if last < _REACHED - ABOUT:
         return Decision(ours, "not reproduced", f"{first}, and not kept")
@@ -79,6 +81,7 @@ def _l1_accuracy(tables: Tables) -> Decision:
 
 _RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 1, "liew2022-fig3a": 1}  # and their seeds
 _SCHEDULES = {"liew2022-fig5a-003": 1, "liew2022-fig5b": 1}
+_LOWERED = (30, 60)  # epochs after which the schedule lowers the learning rate
 
 
 @claim(
@@ -99,9 +102,10 @@ def _l2a(tables: Tables) -> Decision:
     gain, lost = ends[1] - ends[0], 100 * float(constant.mean.max()) - ends[0]
     ours = f"{gain:+.1f} points in the mean of the last {_LATE_ROUNDS} rounds"
     reading = (
-        f"the paper's epochs are taken for passes over the clients, of {lowered.rounds[0]:g} rounds each; "
-        "the schedule begins at the constant rate, which was tuned over all rounds; at the constant rate the "
-        f"accuracy ends {lost:.1f} points below its best"
+        f"the paper's epochs are taken for passes over the clients, of {lowered.rounds[0]:g} rounds each, so "
+        f"that the rate is lowered after {_LOWERED[0]} and {_LOWERED[1]} of {lowered.rounds.size} epochs, "
+        "which is not late; the schedule begins at the constant rate, which was tuned over all rounds; with "
+        f"that the last {_LATE_ROUNDS} rounds are {lost:.1f} points below the best epoch"
     )
     seeds = [sum(name.startswith(f"{experiment}/") for name in tables) for experiment in _SCHEDULES]
     if min(seeds) < _STATED_SEEDS:
@@ -136,20 +140,18 @@ def _l2b(tables: Tables) -> Decision:
     if ends != sorted(ends):
         return Decision(ours, "not reproduced", "a smaller check-in rate does better")
     seeds = ", ".join(str(count) for count in _RATES.values())
-    why = (
-        "after as many rounds; the learning rates of gamma = 0.01 and 0.03 were tuned for 6,800 rounds, that "
-        f"of 0.1 was the best at 0.03 after 800; mean of so many seeds: {seeds}"
-    )
+    read = [
+        "after as many rounds; the learning rate at gamma = 0.1 is three times that of the others, which was "
+        f"tuned for 6,800 rounds; mean of so many seeds: {seeds}"
+    ]
     longer = [run for run in runs if run.rounds[-1] > rounds]
     later = [100 * float(run.mean[-1]) for run in longer]
-    if later == sorted(later):
-        return Decision(ours, "reproduced", why)
-    ended = " and ".join(f"{end:.1f}%" for end in later)
-    read = (
-        f"{why}. The runs that go on end with {ended} after {longer[0].rounds[-1]:,.0f} rounds: the larger "
-        "rate ends lower"
-    )
-    return Decision(ours, "reproduced under a stated reading", read)
+    if longer:
+        ended = " and ".join(f"{end:.1f}%" for end in later)
+        read.append(f"the runs that go on end with {ended} after {longer[0].rounds[-1]:,.0f} rounds")
+    if later != sorted(later):
+        read.append("the larger rate ends lower")
+    return Decision(ours, "reproduced under a stated reading", "; ".join(read))
 
 
 _TO_C = "liew2022-fig3b-removal"  # with noise for a distance of C at eps0 = 8
@@ -222,7 +224,7 @@ def _l4b(tables: Tables) -> Decision:
     verdict: Verdict = "reproduced under a stated reading" if ordered else "not reproduced"
     seeds = ", ".join(str(count) for count in _FEDERATED_SEEDS.values())
     why = (
-        "the mean accuracy over the rounds stands for the speed; all at the rate tuned for eps0 = 8, which "
-        f"is too high for eps0 = 4; so many seeds: {seeds}"
+        "the mean accuracy over the rounds stands for the speed; all at the learning rate that was tuned for "
+        f"eps0 = 8; so many seeds: {seeds}"
     )
     return Decision(ours, verdict, why)
