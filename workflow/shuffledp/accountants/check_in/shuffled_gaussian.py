@@ -29,6 +29,9 @@ _MOST_FAILURES = 0.9  # largest share of delta that the failures of a local guar
 # Up to this mean number of reports of a round it is tried too, for so many guarantees, what follows if a
 # failure discloses everything; where there are more reports, that was never seen to be better.
 _FEW_REPORTS, _GUARANTEES = 2, 3
+# Least step between two guarantees whose failures move a round, as a number of halvings of the failures, how
+# many are tried at most until one leaves a part of delta, and how often the step below that one is bisected.
+_STEP, _TRIES, _BISECTIONS = 0.5, 40, 4
 _LEAST_EPS0 = 1e-9  # a smaller local guarantee would gain nothing
 _MOST_NUMBERS = 2**18  # how many numbers of reports of a client are told apart
 _ROUNDING = 1e-9  # relative rounding error of binomial probabilities
@@ -81,16 +84,13 @@ class _Shuffled(NamedTuple):
     delta0: float
 
 
-_NOTHING = _Shuffled(math.inf, math.inf, 0.0)
-
-
 def _shuffled(
     n: int, rate: float, sigma: float, count: float, delta: float, most: float
 ) -> Iterator[_Shuffled]:
     """Yield bounds on epsilon of some rounds by local guarantees, nearly the least among them.
 
-    The failures of a guarantee cost more of delta the larger epsilon is. So the bound is infinite where the
-    guarantee fails too often for its own epsilon, and hardly above that it is least, since it rises in eps0.
+    Epsilon of the pairs rises in eps0, while the failures become rare. So the bound is nearly least at the
+    smallest eps0 whose failures delta can pay for.
 
     Args:
         n: number of clients.
@@ -102,29 +102,43 @@ def _shuffled(
     """
     if delta == 0 or most == 0:
         return
-    allowed = math.log(_MOST_FAILURES) + math.log(delta) - math.log(count)
+    allowed, rounds = math.log(_MOST_FAILURES) + math.log(delta) - math.log(count), np.array([count])
 
     def moved(eps0: float, delta0: float) -> float:
         return 2 * moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)[0]
 
-    @functools.cache
-    def halved(times: float) -> _Shuffled:
-        """Return the bound where the failures would cost 2^-times of nearly all of delta at epsilon 0."""
-        local = _local(sigma, allowed - times * math.log(2), moved)
+    def guarantee(halvings: float) -> tuple[float, float] | None:
+        """Return that for which failures in rounds with the client would cost 2^-halvings of nearly all of
+        delta at epsilon 0."""
+        return _local(sigma, allowed - halvings * math.log(2), moved)
+
+    def replaced(local: tuple[float, float] | None) -> _Shuffled:
         if local is None:
-            return _NOTHING
-        columns = approximate.replaced_columns(n, rate, *local, np.array([count]), delta)
+            return _Shuffled(math.inf, math.inf, 0.0)
+        columns = approximate.replaced_columns(n, rate, *local, rounds, delta)
         return _Shuffled(float(columns["epsilon"][0]), *local)
 
-    # at this many the failures no longer prevent an epsilon below the known one
-    last = math.ceil((min(most, via_pld.LARGEST_EPS0) + math.log1p(1 / rate)) / math.log(2))
-    low, high = -1, 0
-    while halved(high).epsilon == math.inf and high < last:
-        low, high = high, min(2 * high + 1, last)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if halved(middle).epsilon == math.inf else (low, middle)
-    yield from map(halved, (high, high + 1, max(high - 0.5, 0)))
+    halvings = 0.0
+    for _ in range(_TRIES):
+        local = guarantee(halvings)
+        if local is None:
+            break
+        taking_part, away = moved_check_in(n=n, rate=rate, eps0=local[0], delta0=local[1])
+        pairs = float(shuffled.joint_columns(n, rate, local[0], rounds, delta)["epsilon"][0])
+        if pairs >= min(most, via_pld.LARGEST_EPS0):
+            break
+        failures = count * (taking_part * (1 + math.exp(pairs)) + away * math.expm1(pairs))
+        if failures < delta and (found := replaced(local)).epsilon < math.inf:
+            yield found
+            low, high = halvings - 1, halvings
+            for _ in range(_BISECTIONS):
+                middle = (low + high) / 2
+                yield (found := replaced(guarantee(middle)))
+                low, high = (middle, high) if found.epsilon == math.inf else (low, middle)
+            yield replaced(guarantee(high + _STEP))
+            break
+        # a larger eps0 has a larger epsilon, so that hardly fewer halvings than these can do
+        halvings += max(_STEP, math.log2(failures / delta))
     if n * rate > _FEW_REPORTS:
         return
 
