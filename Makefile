@@ -34,10 +34,10 @@ $(VENV)/.with-%: $(BIN)/python constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
-figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute, mostly set-up, where no result is stale)
+figures: $(VENV)/.with-figures ## Redraw all figures from cached results (a minute or two, mostly set-up, where no result is stale)
 	$(SNAKEMAKE) all_figures --forcerun plot
 
-all: $(VENV)/.with-figures ## Everything but training: results that are missing or stale, figures, ledger (under a minute)
+all: $(VENV)/.with-figures ## Everything but training: results that are missing or stale, figures, ledger (a minute or two where none is)
 	$(SNAKEMAKE)
 
 train: $(VENV)/.with-train ## Train what is not trained yet (hours: it says first about how many; needs torch, several GB)
