@@ -10,9 +10,9 @@ from shuffledp.training.experiment import Experiment
 # Seconds of one core, fitted to the records under results/training/: to the mean of each experiment's runs,
 # their sum, and the worst of the ratios. Those runs shared a server of the 2020s with others, and some took
 # three times as long as the fastest of the same setting.
-_ROUND = 5.9e-3  # of a round, however few its messages
-_CONVOLUTIONS = 8.5e-5  # of a message, if the network has any
-_PARAMETER = 8.1e-9  # of a message, for each parameter
+_ROUND = 7.1e-3  # of a round, however few its messages
+_CONVOLUTIONS = 1.02e-4  # of a message, if the network has any
+_PARAMETER = 9.7e-9  # of a message, for each parameter
 _COORDINATE = 0.29  # share of a message that has one coordinate alone: part of a backward pass
 WITHIN = 2.5  # factor by which the mean of an experiment's recorded runs may differ from the estimate
 _FEATURES = {"scattering": 4, "public-half": 7, "cifar100": 20}  # minutes of one core
