@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants.approximate import replaced_columns
+from shuffledp.accountants.check_in import replaced
 from shuffledp.profiles.approximate import moved, moved_check_in
 
 RNG = np.random.default_rng(20)
@@ -78,7 +78,7 @@ def test_no_tiny_check_in_costs_more(eps0, laws, rate, rounds):
             if delta <= 0:
                 continue
             setting = (1 + len(others), rate, eps0, delta0, np.array([float(rounds)]), delta)
-            found = float(replaced_columns(*setting)["epsilon"][0])
+            found = float(replaced.columns(*setting)["epsilon"][0])
             assert found >= eps * (1 - 1e-12)
             finite += math.isfinite(found)
     assert finite, "the bound says nothing of any of them"

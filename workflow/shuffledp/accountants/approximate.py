@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp import checks, numerics
+from shuffledp import checks
 from shuffledp.accountants import systems, via_pld, via_rdp
-from shuffledp.accountants.check_in import shuffled, windows
+from shuffledp.accountants.check_in import replaced, shuffled, windows
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.accountants.shuffle import ldp
 from shuffledp.accountants.strengths import BOUNDS, STRENGTHS
@@ -244,35 +244,9 @@ def check_in_columns(
     """Return epsilon of T rounds of shuffled check-in of (eps0, delta0)-LDP reports, for every T."""
     told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
     return _smaller(
-        replaced_columns(n, rate, eps0, delta0, rounds, delta),
+        replaced.columns(n, rate, eps0, delta0, rounds, delta),
         shuffled.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told),
     )
-
-
-def replaced_columns(
-    n: int, rate: float, eps0: float, delta0: float, rounds: FloatArray, delta: float
-) -> Columns:
-    """Return the part of ``check_in_columns`` that replaces the reports by eps0-LDP ones.
-
-    Its inequality, delta of the pairs + T (p (1 + e^eps) + q (e^eps - 1 + 2 delta)) <= delta, with p and q of
-    ``moved_check_in``, says that delta of the pairs and T (p + q) (1 + e^eps) are at most
-    delta + 2 T q (1 - delta) together, which is what ``joint_columns`` solves.
-    """
-    taking_part, away = approximate.moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)
-
-    def one(count: float) -> Columns:
-        target = delta
-        if away > 0:
-            target = (delta + 2 * count * away * (1 - delta)) * (1 - 4 * numerics.EPSILON)
-        if delta == 0 or target >= 1:
-            return {"epsilon": np.full(1, np.inf if count else 0.0), "delta_error": np.zeros(1)}
-        return shuffled.joint_columns(n, rate, eps0, np.full(1, count), target, moved=taking_part + away)
-
-    found = [one(count) for count in rounds.tolist()]
-    return {
-        name: np.concatenate([np.empty(0), *(columns[name] for columns in found)])
-        for name in ("epsilon", "delta_error")
-    }
 
 
 def _converted(rdp_of: Callable[..., RenyiCurve]) -> Callable[..., Columns]:

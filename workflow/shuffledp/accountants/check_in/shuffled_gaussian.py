@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 from shuffledp import numerics
-from shuffledp.accountants import approximate, systems, via_pld
-from shuffledp.accountants.check_in import shuffled
+from shuffledp.accountants import systems, via_pld
+from shuffledp.accountants.check_in import replaced, shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
 from shuffledp.checkin.distributed import outside
@@ -112,10 +112,10 @@ def _shuffled(
         delta at epsilon 0."""
         return _local(sigma, allowed - halvings * math.log(2), moved)
 
-    def replaced(local: tuple[float, float] | None) -> _Shuffled:
+    def bound(local: tuple[float, float] | None) -> _Shuffled:
         if local is None:
             return _Shuffled(math.inf, math.inf, 0.0)
-        columns = approximate.replaced_columns(n, rate, *local, rounds, delta)
+        columns = replaced.columns(n, rate, *local, rounds, delta)
         return _Shuffled(float(columns["epsilon"][0]), *local)
 
     halvings = 0.0
@@ -128,14 +128,14 @@ def _shuffled(
         if pairs >= min(most, via_pld.LARGEST_EPS0):
             break
         failures = count * (taking_part * (1 + math.exp(pairs)) + away * math.expm1(pairs))
-        if failures < delta and (found := replaced(local)).epsilon < math.inf:
+        if failures < delta and (found := bound(local)).epsilon < math.inf:
             yield found
             low, high = halvings - 1, halvings
             for _ in range(_BISECTIONS):
                 middle = (low + high) / 2
-                yield (found := replaced(guarantee(middle)))
+                yield (found := bound(guarantee(middle)))
                 low, high = (middle, high) if found.epsilon == math.inf else (low, middle)
-            yield replaced(guarantee(high + _STEP))
+            yield bound(guarantee(high + _STEP))
             break
         # a larger eps0 has a larger epsilon, so that hardly fewer halvings than these can do
         halvings += max(_STEP, math.log2(failures / delta))
