@@ -491,8 +491,8 @@ def test_any_variable_of_any_system_is_found_and_its_neighbour_is_too_much(syste
     found = calibration.solve(name, unknown=unknown, target_eps=target, **given)
     assert accountants.epsilon(name, **given, **{unknown: found}) <= target
     rises = VARIABLES[unknown].rises
-    if (name, unknown) == ("gaussian-unshuffled", "n"):
-        assert found == 1  # it does not depend on the others
+    if unknown == "n" and name in ("gaussian-unshuffled", "check-in-gaussian-pld"):
+        assert found == 1  # of so few clients the bound is that without a shuffler, for which n does not matter
         return
     if VARIABLES[unknown].whole:
         assert isinstance(found, int)
