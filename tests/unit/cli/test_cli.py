@@ -734,6 +734,7 @@ def test_a_run_that_is_not_recorded_is_not_compared():
     assert "--seed must be that of a recorded run of girgis2021-fig3, 0 to 9, got 77" in line
 
 
+@pytest.mark.usefixtures("shipped_folder")
 @pytest.mark.parametrize("command", ["train", "reproduce", "tune"])
 def test_a_mistyped_folder_of_data_is_not_filled(command, monkeypatch, tmp_path):
     pytest.importorskip("torch")

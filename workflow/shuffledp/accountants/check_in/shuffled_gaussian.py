@@ -77,7 +77,7 @@ def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float)
 
 
 class _Shuffled(NamedTuple):
-    """Epsilon by one local guarantee of the noise, and that guarantee."""
+    """A bound on epsilon, with the local guarantee (eps0, delta0) of the noise that it rests on."""
 
     epsilon: float
     eps0: float
@@ -108,8 +108,8 @@ def _shuffled(
         return 2 * moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)[0]
 
     def guarantee(halvings: float) -> tuple[float, float] | None:
-        """Return that for which failures in rounds with the client would cost 2^-halvings of nearly all of
-        delta at epsilon 0."""
+        """Return the guarantee (eps0, delta0) whose failures in rounds with the client would cost 2^-halvings
+        of nearly all of delta at epsilon 0; None if there is none in double precision."""
         return _local(sigma, allowed - halvings * math.log(2), moved)
 
     def bound(local: tuple[float, float] | None) -> _Shuffled:
