@@ -8,8 +8,8 @@ from scipy import special, stats
 
 from shuffledp import accountants
 from shuffledp.accountants import systems
-from shuffledp.accountants.check_in import shuffled_gaussian
-from shuffledp.profiles.gaussian import gaussian_mixture_epsilon, gaussian_noise
+from shuffledp.accountants.check_in import replaced, shuffled_gaussian
+from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon, gaussian_noise
 
 NAMES = ["check-in-gaussian-pld", "check-in-gaussian-unshuffled"]
 SETTING = {"n": 300, "rate": 0.1, "sigma": 1.5}
@@ -67,10 +67,10 @@ def test_bounds_grow_with_what_they_should(name):
     def epsilon(rounds=100, delta=1e-6, **changes):
         return accountants.epsilon(name, **{**SETTING, **changes}, rounds=rounds, delta=delta)
 
-    along = epsilon(rounds=[0, 1, 2, 10, 11, 100, 1000])
+    along = epsilon(rounds=[0, 1, 50, 51, 1000])
     assert along[0] == 0
     assert (np.diff(along) > 0).all()
-    for place, rounds in ((0, 0), (1, 1), (4, 11)):
+    for place, rounds in ((0, 0), (3, 51)):
         assert epsilon(rounds=rounds) == pytest.approx(along[place], rel=1e-9)
     for argument, values in {
         "sigma": (3.0, 1.5, 1.0),
@@ -95,7 +95,7 @@ def test_more_clients_hide_better():
 
 
 def test_it_goes_on_where_a_fixed_local_guarantee_has_used_up_delta():
-    n, rate, delta, rounds = 10**4, 1e-2, 1e-6, [10, 100_000]
+    n, rate, delta, rounds = 10**4, 1e-2, 1e-6, [100, 100_000]
     eps0, delta0 = 3.0, n**-1.5
     fixed = accountants.epsilon(
         "check-in-pld-approximate", n=n, rate=rate, eps0=eps0, delta0=delta0, rounds=rounds, delta=delta
@@ -107,6 +107,21 @@ def test_it_goes_on_where_a_fixed_local_guarantee_has_used_up_delta():
     assert np.isfinite(details["epsilon"]).all()
     assert (np.diff(details["local_eps0"]) > 0).all()
     assert (np.diff(details["local_delta0"]) < 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{"rounds": [1]}, {"rate": 0.001}])
+def test_no_guarantee_nearby_is_much_better(changes):
+    setting = {**SETTING, "rounds": [30], "delta": 1e-6, **changes}
+    found = accountants.get("check-in-gaussian-pld").details(**setting)
+    rounds, sigma = np.array(setting.pop("rounds"), dtype=float), setting.pop("sigma")
+
+    def epsilon(eps0):
+        delta0 = gaussian_delta(eps=eps0, noise=sigma)
+        return replaced.columns(**setting, eps0=eps0, delta0=delta0, rounds=rounds)["epsilon"][0]
+
+    nearby = float(found["local_eps0"][0]) + np.linspace(-0.3, 0.3, 13)
+    assert 0.99 * found["epsilon"][0] < min(map(epsilon, nearby)) < math.inf
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -29,9 +29,9 @@ _MOST_FAILURES = 0.9  # largest share of delta that the failures of a local guar
 # Up to this mean number of reports of a round it is tried too, for so many guarantees, what follows if a
 # failure discloses everything; where there are more reports, that was never seen to be better.
 _FEW_REPORTS, _GUARANTEES = 2, 3
-# Least step between two guarantees whose failures move a round, as a number of halvings of the failures, how
-# many are tried at most until one leaves a part of delta, and how often the step below that one is bisected.
-_STEP, _TRIES, _BISECTIONS = 0.5, 40, 4
+# Least step between two guarantees whose failures move a round, as a number of halvings of the failures, and
+# how many are tried at most.
+_STEP, _TRIES = 0.5, 40
 _LEAST_EPS0 = 1e-9  # a smaller local guarantee would gain nothing
 _MOST_NUMBERS = 2**18  # how many numbers of reports of a client are told apart
 _ROUNDING = 1e-9  # relative rounding error of binomial probabilities
@@ -69,14 +69,19 @@ _register = functools.partial(
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     bare = _unshuffled(n=n, rate=rate, sigma=sigma, rounds=rounds, delta=delta)["epsilon"]
     rows = []
-    for count, without in zip(rounds.tolist(), bare.tolist(), strict=True):
-        least = _Shuffled(without, math.inf, 0.0)
-        rows.append(min([least, *_shuffled(n, rate, sigma, count, delta, without)]) if count else least)
+    for count, epsilon in zip(rounds.tolist(), bare.tolist(), strict=True):
+        found = [_Bound(epsilon, math.inf, 0.0)]
+        if epsilon > 0 and delta > 0:
+            setting = (n, rate, sigma, np.array([count]), delta)
+            found += _by_replacing(*setting, most=epsilon)
+            if n * rate <= _FEW_REPORTS:
+                found += _by_disclosure(*setting)
+        rows.append(min(found))
     table = np.array(rows, dtype=np.float64).reshape(-1, 3)
     return dict(zip(("epsilon", "local_eps0", "local_delta0"), table.T, strict=True))
 
 
-class _Shuffled(NamedTuple):
+class _Bound(NamedTuple):
     """A bound on epsilon, with the local guarantee (eps0, delta0) of the noise that it rests on."""
 
     epsilon: float
@@ -84,86 +89,84 @@ class _Shuffled(NamedTuple):
     delta0: float
 
 
-def _shuffled(
-    n: int, rate: float, sigma: float, count: float, delta: float, most: float
-) -> Iterator[_Shuffled]:
-    """Yield bounds on epsilon of some rounds by local guarantees, nearly the least among them.
+def _by_replacing(
+    n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, *, most: float
+) -> Iterator[_Bound]:
+    """Yield bounds on epsilon of some rounds whose reports are replaced by eps0-LDP ones, nearly the least
+    among them.
 
-    Epsilon of the pairs rises in eps0, while the failures become rare. So the bound is nearly least at the
-    smallest eps0 whose failures delta can pay for.
+    Epsilon of the pairs rises in eps0, while the failures become rare. So the search begins at the smallest
+    eps0 with which delta could pay for the failures at epsilon 0, and ends once the bound has risen.
 
     Args:
         n: number of clients.
         rate: probability with which each checks in.
         sigma: deviation of the noise.
-        count: number of rounds, > 0.
-        delta: target.
+        rounds: their number, > 0, of shape (1,).
+        delta: target, > 0.
         most: an epsilon that is known; larger ones are not looked for.
     """
-    if delta == 0 or most == 0:
-        return
-    allowed, rounds = math.log(_MOST_FAILURES) + math.log(delta) - math.log(count), np.array([count])
+    count = float(rounds[0])
 
-    def moved(eps0: float, delta0: float) -> float:
-        return 2 * moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)[0]
+    def failures(eps0: float, delta0: float, eps: float = 0.0) -> float:
+        """Return what the failures cost of delta at epsilon, without a term that is of second order."""
+        taking_part, away = moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)
+        return count * (taking_part * (1 + math.exp(eps)) + away * math.expm1(eps))
 
-    def guarantee(halvings: float) -> tuple[float, float] | None:
-        """Return the guarantee (eps0, delta0) whose failures in rounds with the client would cost 2^-halvings
-        of nearly all of delta at epsilon 0; None if there is none in double precision."""
-        return _local(sigma, allowed - halvings * math.log(2), moved)
-
-    def bound(local: tuple[float, float] | None) -> _Shuffled:
-        if local is None:
-            return _Shuffled(math.inf, math.inf, 0.0)
-        columns = replaced.columns(n, rate, *local, rounds, delta)
-        return _Shuffled(float(columns["epsilon"][0]), *local)
-
-    halvings = 0.0
+    allowed = math.log(_MOST_FAILURES) + math.log(delta)
+    halvings, best = 0.0, math.inf
     for _ in range(_TRIES):
-        local = guarantee(halvings)
+        local = _local(sigma, allowed - halvings * math.log(2), failures)
         if local is None:
-            break
-        taking_part, away = moved_check_in(n=n, rate=rate, eps0=local[0], delta0=local[1])
+            return
         pairs = float(shuffled.joint_columns(n, rate, local[0], rounds, delta)["epsilon"][0])
         if pairs >= min(most, via_pld.LARGEST_EPS0):
-            break
-        failures = count * (taking_part * (1 + math.exp(pairs)) + away * math.expm1(pairs))
-        if failures < delta and (found := bound(local)).epsilon < math.inf:
-            yield found
-            low, high = halvings - 1, halvings
-            for _ in range(_BISECTIONS):
-                middle = (low + high) / 2
-                yield (found := bound(guarantee(middle)))
-                low, high = (middle, high) if found.epsilon == math.inf else (low, middle)
-            yield bound(guarantee(high + _STEP))
-            break
+            return
+        cost = failures(*local, pairs)
+        if cost < delta:
+            epsilon = float(replaced.columns(n, rate, *local, rounds, delta)["epsilon"][0])
+            yield _Bound(epsilon, *local)
+            if epsilon > best:
+                return
+            best = epsilon
         # a larger eps0 has a larger epsilon, so that hardly fewer halvings than these can do
-        halvings += max(_STEP, math.log2(failures / delta))
-    if n * rate > _FEW_REPORTS:
-        return
+        halvings += max(_STEP, math.log2(cost / delta))
+
+
+def _by_disclosure(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Iterator[_Bound]:
+    """Yield bounds on epsilon of some rounds in which a failure of the local guarantee discloses everything.
+
+    Args:
+        n: number of clients.
+        rate: probability with which each checks in.
+        sigma: deviation of the noise.
+        rounds: their number, > 0, of shape (1,).
+        delta: target, > 0.
+    """
 
     def told(eps0: float, delta0: float) -> float:
         return liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
 
+    allowed = math.log(_MOST_FAILURES) + math.log(delta) - math.log(float(rounds[0]))
     for times in range(_GUARANTEES):
         local = _local(sigma, allowed - times * math.log(4), told)
         if local is not None:
             columns = shuffled.by_clones(
-                n, rate, local[0], np.array([count]), delta, "feldman2022", infinite=told(*local)
+                n, rate, local[0], rounds, delta, "feldman2022", infinite=told(*local)
             )
-            yield _Shuffled(float(columns["epsilon"][0]), *local)
+            yield _Bound(float(columns["epsilon"][0]), *local)
 
 
 def _local(
-    sigma: float, log_chance: float, chance: Callable[[float, float], float]
+    sigma: float, log_cost: float, cost: Callable[[float, float], float]
 ) -> tuple[float, float] | None:
-    """Return the guarantee (eps0, delta0) of the noise with which a failure has probability e^log_chance;
-    None if there is none in double precision.
+    """Return the guarantee (eps0, delta0) of the noise whose failures cost e^log_cost; None if there is none
+    in double precision.
 
     Args:
         sigma: deviation of the noise.
-        log_chance: log of the probability.
-        chance: function of eps0 and delta0 that returns the probability of a failure.
+        log_cost: log of the cost, < 0.
+        cost: function of eps0 and delta0 that returns what failures cost, which falls in eps0.
     """
 
     def found(log_eps0: float) -> tuple[float, float]:
@@ -172,7 +175,7 @@ def _local(
 
     def excess(log_eps0: float) -> float:
         eps0, delta0 = found(log_eps0)
-        return (math.log(chance(eps0, delta0)) if delta0 < 1 else 0.0) - log_chance
+        return (math.log(cost(eps0, delta0)) if delta0 < 1 else 0.0) - log_cost
 
     low, high = math.log(_LEAST_EPS0), math.log(via_pld.LARGEST_EPS0)
     if excess(high) >= 0:
