@@ -1,5 +1,6 @@
 """Check-ins of (eps0, delta0)-LDP reports against tiny ones, whose reports are listed one by one."""
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants.check_in import replaced
+from shuffledp.accountants import gaussian_reports
+from shuffledp.accountants.check_in import replaced, shuffled
 from shuffledp.profiles.approximate import moved, moved_check_in
 
 RNG = np.random.default_rng(20)
@@ -70,6 +72,7 @@ def drawn(eps0):
 )
 def test_no_tiny_check_in_costs_more(eps0, laws, rate, rounds):
     delta0 = failing(laws, eps0)
+    tv = float(np.abs(laws[0] - laws[1]).sum() / 2)
     finite = 0
     for others in ((2,), (2, 2), (0, 2)):
         first, second = (round_of(laws[own], [laws[other] for other in others], rate) for own in (0, 1))
@@ -77,10 +80,18 @@ def test_no_tiny_check_in_costs_more(eps0, laws, rate, rounds):
             delta = divergence(first, second, eps, rounds)
             if delta <= 0:
                 continue
-            setting = (1 + len(others), rate, eps0, delta0, np.array([float(rounds)]), delta)
-            found = float(replaced.columns(*setting)["epsilon"][0])
-            assert found >= eps * (1 - 1e-12)
-            finite += math.isfinite(found)
+            n = 1 + len(others)
+            setting = {"n": n, "rate": rate, "eps0": eps0, "delta0": delta0, "delta": delta}
+            setting["rounds"] = np.array([float(rounds)])
+            for pairs in (
+                lambda rounds, delta, moved, n=n: shuffled.joint_columns(
+                    n, rate, eps0, rounds, delta, moved=moved
+                ),
+                functools.partial(gaussian_reports.pairs, n, rate, tv, eps0),
+            ):
+                found = float(replaced.columns(pairs, **setting)["epsilon"][0])
+                assert found >= eps * (1 - 1e-12)
+                finite += math.isfinite(found)
     assert finite, "the bound says nothing of any of them"
 
 

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from shuffledp import accountants, profiles, rdp
 from shuffledp.accountants import via_pld
@@ -294,7 +295,50 @@ def test_accountants_of_many_rounds():
         assert (np.diff(values) > 0).all()
     pair = found["shuffled-gaussian-pair"]
     assert (pair <= found["liew2022gaussian-forward"]).all()
-    assert (pair <= found["gaussian-unshuffled"]).all()
+    assert (pair <= found["shuffled-gaussian-pld"]).all()
+    assert (found["shuffled-gaussian-pld"] <= found["gaussian-unshuffled"]).all()
+
+
+@pytest.mark.parametrize("rounds", [1, 40])
+@pytest.mark.parametrize(("n", "sigma"), [(1000, 5.0), (30_000, 3.0)])
+def test_among_many_the_local_guarantees_are_amplified(n, sigma, rounds):
+    common = {"rounds": rounds, "delta": 1e-6}
+    setting = {**common, "sigma": sigma}
+    entry = accountants.get("shuffled-gaussian-pld")
+    found = entry.details(n=n, **setting)
+    eps0, delta0 = found["local_eps0"], found["local_delta0"]
+    assert delta0 >= float(gaussian(eps0, 1 / number(sigma)))
+    # the clones with one guarantee, whatever the total variation
+    whole = accountants.epsilon("shuffle-clones-approximate", n=n, eps0=eps0, delta0=delta0, **common)
+    bare = accountants.epsilon("gaussian-unshuffled", n=n, **setting)
+    pair = accountants.epsilon("shuffled-gaussian-pair", n=n, **setting)
+    assert pair < found["epsilon"] < whole < bare
+    assert entry.details(n=2 * n, **setting)["epsilon"] < found["epsilon"]
+
+
+@pytest.mark.parametrize("sigma", [1e-9, 0.1, 1e9])
+@pytest.mark.parametrize(("n", "delta"), [(1, 1e-6), (10**6, 1e-300), (10**6, 0.999)])
+def test_extremes_are_no_larger_than_without_a_shuffler(n, delta, sigma):
+    setting = {"n": n, "sigma": sigma, "rounds": [0, 1, 10**4], "delta": delta}
+    found = accountants.epsilon("shuffled-gaussian-pld", **setting)
+    assert found[0] == 0
+    assert (np.diff(found) >= 0).all()
+    assert (found <= accountants.epsilon("gaussian-unshuffled", **setting)).all()
+    assert accountants.epsilon("shuffled-gaussian-pld", **{**setting, "rounds": 3, "delta": 0}) == math.inf
+
+
+@pytest.mark.parametrize("eps", [0.05, 0.3])
+@pytest.mark.parametrize("other", [0.0, 0.4, 1.0])
+def test_no_shuffle_of_two_costs_more(other, eps):
+    axis, step = np.linspace(-30.0, 31.0, 1201, retstep=True)
+    laws = [stats.norm.pdf(axis, record, 3.0) for record in (0.0, 1.0, other)]
+
+    def delta_of(with_it, without):
+        both = np.outer(with_it, laws[2]) - math.exp(eps) * np.outer(without, laws[2])
+        return np.maximum(both + both.T, 0).sum() * step**2 / 2
+
+    delta = max(delta_of(*laws[:2]), delta_of(*laws[1::-1]))
+    assert accountants.epsilon("shuffled-gaussian-pld", n=2, sigma=3.0, rounds=1, delta=delta) >= eps
 
 
 # Renyi DP

@@ -1,5 +1,6 @@
 """Shuffled check-in with Gaussian noise: against sums and integrals by hand, and what a bound keeps to."""
 
+import functools
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from scipy import special, stats
 
 from shuffledp import accountants
-from shuffledp.accountants import systems
+from shuffledp.accountants import gaussian_reports, systems
 from shuffledp.accountants.check_in import replaced, shuffled_gaussian
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon, gaussian_noise
 
@@ -67,15 +68,15 @@ def test_bounds_grow_with_what_they_should(name):
     def epsilon(rounds=100, delta=1e-6, **changes):
         return accountants.epsilon(name, **{**SETTING, **changes}, rounds=rounds, delta=delta)
 
-    along = epsilon(rounds=[0, 1, 50, 51, 1000])
+    along = epsilon(rounds=[0, 1, 2, 50, 51, 1000])
     assert along[0] == 0
     assert (np.diff(along) > 0).all()
-    for place, rounds in ((0, 0), (3, 51)):
+    for place, rounds in ((0, 0), (1, 1), (4, 51)):
         assert epsilon(rounds=rounds) == pytest.approx(along[place], rel=1e-9)
     for argument, values in {
-        "sigma": (3.0, 1.5, 1.0),
-        "rate": (0.001, 0.1, 0.5),
-        "delta": (1e-3, 1e-6, 1e-9),
+        "sigma": (3.0, 1.5),
+        "rate": (0.001, 0.1),
+        "delta": (1e-3, 1e-6),
     }.items():
         assert (np.diff([epsilon(**{argument: value}) for value in values]) > 0).all(), argument
 
@@ -114,11 +115,13 @@ def test_it_goes_on_where_a_fixed_local_guarantee_has_used_up_delta():
 def test_no_guarantee_nearby_is_much_better(changes):
     setting = {**SETTING, "rounds": [30], "delta": 1e-6, **changes}
     found = accountants.get("check-in-gaussian-pld").details(**setting)
-    rounds, sigma = np.array(setting.pop("rounds"), dtype=float), setting.pop("sigma")
+    setting["rounds"], sigma = np.array(setting["rounds"], dtype=float), setting.pop("sigma")
+    tv = gaussian_delta(eps=0.0, noise=sigma)
 
     def epsilon(eps0):
+        pairs = functools.partial(gaussian_reports.pairs, setting["n"], setting["rate"], tv, eps0)
         delta0 = gaussian_delta(eps=eps0, noise=sigma)
-        return replaced.columns(**setting, eps0=eps0, delta0=delta0, rounds=rounds)["epsilon"][0]
+        return replaced.columns(pairs, **setting, eps0=eps0, delta0=delta0)["epsilon"][0]
 
     nearby = float(found["local_eps0"][0]) + np.linspace(-0.3, 0.3, 13)
     assert 0.99 * found["epsilon"][0] < min(map(epsilon, nearby)) < math.inf

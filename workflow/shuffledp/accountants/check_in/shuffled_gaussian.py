@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
-import scipy
 
 from shuffledp import numerics
-from shuffledp.accountants import systems, via_pld
+from shuffledp.accountants import gaussian_reports, systems, via_pld
 from shuffledp.accountants.check_in import replaced, shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
@@ -25,14 +23,10 @@ from shuffledp.checks import FloatArray
 from shuffledp.profiles.approximate import moved_check_in
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_mixture_epsilon
 
-_MOST_FAILURES = 0.9  # largest share of delta that the failures of a local guarantee may cost
 # Up to this mean number of reports of a round it is tried too, for so many guarantees, what follows if a
 # failure discloses everything; where there are more reports, that was never seen to be better.
 _FEW_REPORTS, _GUARANTEES = 2, 3
-# Least step between two guarantees whose failures move a round, as a number of halvings of the failures, and
-# how many are tried at most.
-_STEP, _TRIES = 0.5, 40
-_LEAST_EPS0 = 1e-9  # a smaller local guarantee would gain nothing
+_MOST_FAILURES = 0.9  # largest share of delta that disclosure may cost
 _MOST_NUMBERS = 2**18  # how many numbers of reports of a client are told apart
 _ROUNDING = 1e-9  # relative rounding error of binomial probabilities
 
@@ -57,7 +51,7 @@ _register = functools.partial(
 @_register(
     name="check-in-gaussian-pld",
     citation="feldman2022, balle2018analytic, liew2022, doroshenko2022, this project",
-    theorem="that of check-in-joint-pld, and what separates the reports from eps0-LDP ones (theory page)",
+    theorem="that of check-in-tv-pld, and what separates the reports from eps0-LDP ones (theory page)",
     kind="upper",
     label="check-in of Gaussian reports, numerical",
     note=(
@@ -68,119 +62,64 @@ _register = functools.partial(
 )
 def _pld(*, n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Columns:
     bare = _unshuffled(n=n, rate=rate, sigma=sigma, rounds=rounds, delta=delta)["epsilon"]
-    rows = []
-    for count, epsilon in zip(rounds.tolist(), bare.tolist(), strict=True):
-        found = [_Bound(epsilon, math.inf, 0.0)]
-        if epsilon > 0 and delta > 0:
-            setting = (n, rate, sigma, np.array([count]), delta)
-            found += _by_replacing(*setting, most=epsilon)
-            if n * rate <= _FEW_REPORTS:
-                found += _by_disclosure(*setting)
-        rows.append(min(found))
-    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    return dict(zip(("epsilon", "local_eps0", "local_delta0"), table.T, strict=True))
 
+    def bounds(one: FloatArray, most: float) -> Iterator[gaussian_reports.Bound]:
+        yield _by_replacing(n, rate, sigma, one, delta, most=most)
+        if n * rate <= _FEW_REPORTS:
+            yield from _by_disclosure(n, rate, sigma, one, delta)
 
-class _Bound(NamedTuple):
-    """A bound on epsilon, with the local guarantee (eps0, delta0) of the noise that it rests on."""
-
-    epsilon: float
-    eps0: float
-    delta0: float
+    return gaussian_reports.columns(bare, bounds, rounds=rounds, delta=delta)
 
 
 def _by_replacing(
     n: int, rate: float, sigma: float, rounds: FloatArray, delta: float, *, most: float
-) -> Iterator[_Bound]:
-    """Yield bounds on epsilon of some rounds whose reports are replaced by eps0-LDP ones, nearly the least
-    among them.
+) -> gaussian_reports.Bound:
+    """Return a bound on epsilon of one number of rounds whose reports are replaced by eps0-LDP ones; ``most``
+    is as for ``gaussian_reports.by_replacing``."""
 
-    Epsilon of the pairs rises in eps0, while the failures become rare. So the search begins at the smallest
-    eps0 with which delta could pay for the failures at epsilon 0, and ends once the bound has risen.
-
-    Args:
-        n: number of clients.
-        rate: probability with which each checks in.
-        sigma: deviation of the noise.
-        rounds: their number, > 0, of shape (1,).
-        delta: target, > 0.
-        most: an epsilon that is known; larger ones are not looked for.
-    """
-    count = float(rounds[0])
-
-    def failures(eps0: float, delta0: float, eps: float = 0.0) -> float:
-        """Return what the failures cost of delta at epsilon, without a term that is of second order."""
+    def failures(eps0: float, delta0: float, eps: float) -> float:
         taking_part, away = moved_check_in(n=n, rate=rate, eps0=eps0, delta0=delta0)
-        return count * (taking_part * (1 + math.exp(eps)) + away * math.expm1(eps))
+        return float(rounds[0]) * (taking_part * (1 + math.exp(eps)) + away * math.expm1(eps))
 
-    allowed = math.log(_MOST_FAILURES) + math.log(delta)
-    halvings, best = 0.0, math.inf
-    for _ in range(_TRIES):
-        local = _local(sigma, allowed - halvings * math.log(2), failures)
-        if local is None:
-            return
-        pairs = float(shuffled.joint_columns(n, rate, local[0], rounds, delta)["epsilon"][0])
-        if pairs >= min(most, via_pld.LARGEST_EPS0):
-            return
-        cost = failures(*local, pairs)
-        if cost < delta:
-            epsilon = float(replaced.columns(n, rate, *local, rounds, delta)["epsilon"][0])
-            yield _Bound(epsilon, *local)
-            if epsilon > best:
-                return
-            best = epsilon
-        # a larger eps0 has a larger epsilon, so that hardly fewer halvings than these can do
-        halvings += max(_STEP, math.log2(cost / delta))
+    tv = gaussian_delta(eps=0.0, noise=sigma)
+    return gaussian_reports.by_replacing(
+        sigma,
+        delta,
+        failures=failures,
+        without=lambda eps0: gaussian_reports.pairs(n, rate, tv, eps0, rounds, delta),
+        bound=lambda eps0, delta0: replaced.columns(
+            functools.partial(gaussian_reports.pairs, n, rate, tv, eps0),
+            n=n,
+            rate=rate,
+            eps0=eps0,
+            delta0=delta0,
+            rounds=rounds,
+            delta=delta,
+        ),
+        most=most,
+    )
 
 
-def _by_disclosure(n: int, rate: float, sigma: float, rounds: FloatArray, delta: float) -> Iterator[_Bound]:
-    """Yield bounds on epsilon of some rounds in which a failure of the local guarantee discloses everything.
-
-    Args:
-        n: number of clients.
-        rate: probability with which each checks in.
-        sigma: deviation of the noise.
-        rounds: their number, > 0, of shape (1,).
-        delta: target, > 0.
-    """
+def _by_disclosure(
+    n: int, rate: float, sigma: float, rounds: FloatArray, delta: float
+) -> Iterator[gaussian_reports.Bound]:
+    """Yield bounds on epsilon of one number of rounds in which a failure of the local guarantee discloses
+    everything."""
 
     def told(eps0: float, delta0: float) -> float:
         return liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
 
-    allowed = math.log(_MOST_FAILURES) + math.log(delta) - math.log(float(rounds[0]))
+    def failures(eps0: float, delta0: float) -> float:
+        return float(rounds[0]) * told(eps0, delta0)
+
     for times in range(_GUARANTEES):
-        local = _local(sigma, allowed - times * math.log(4), told)
+        log_cost = math.log(_MOST_FAILURES) + math.log(delta) - times * math.log(4)
+        local = gaussian_reports.guarantee(sigma, log_cost, failures)
         if local is not None:
             columns = shuffled.by_clones(
                 n, rate, local[0], rounds, delta, "feldman2022", infinite=told(*local)
             )
-            yield _Bound(float(columns["epsilon"][0]), *local)
-
-
-def _local(
-    sigma: float, log_cost: float, cost: Callable[[float, float], float]
-) -> tuple[float, float] | None:
-    """Return the guarantee (eps0, delta0) of the noise whose failures cost e^log_cost; None if there is none
-    in double precision.
-
-    Args:
-        sigma: deviation of the noise.
-        log_cost: log of the cost, < 0.
-        cost: function of eps0 and delta0 that returns what failures cost, which falls in eps0.
-    """
-
-    def found(log_eps0: float) -> tuple[float, float]:
-        eps0 = math.exp(log_eps0)
-        return eps0, gaussian_delta(eps=eps0, noise=sigma)
-
-    def excess(log_eps0: float) -> float:
-        eps0, delta0 = found(log_eps0)
-        return (math.log(cost(eps0, delta0)) if delta0 < 1 else 0.0) - log_cost
-
-    low, high = math.log(_LEAST_EPS0), math.log(via_pld.LARGEST_EPS0)
-    if excess(high) >= 0:
-        return None
-    return found(low if excess(low) <= 0 else float(scipy.optimize.brentq(excess, low, high, xtol=1e-9)))
+            yield gaussian_reports.Bound(float(columns["epsilon"][0]), *local)
 
 
 @_register(
