@@ -59,7 +59,10 @@ def test_what_the_paper_states_is_a_cross_or_a_line_across():
     (cross,) = right.containers
     marker = cross[0]
     assert (marker.get_xdata(), marker.get_ydata(), marker.get_color()) == ([40], [90], "#0072b2")
-    assert [text.get_text() for text in right.get_legend().get_texts()] == ["other", "stated in the paper"]
+    assert [text.get_text() for text in right.get_legend().get_texts()] == [
+        "other",
+        "stated in the paper for the line of that colour",
+    ]
     line = left.lines[-1]
     assert (list(line.get_ydata()), line.get_color()) == ([70, 70], "#d55e00")
     assert "70%, stated in the paper" in line.get_label()

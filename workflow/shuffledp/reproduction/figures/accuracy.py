@@ -92,7 +92,8 @@ class Accuracy(PaperFigure):
 Curves, each the same accuracies against epsilon by another accountant:
 
 {words.CURVES}
-{words.RUNS}"""
+{words.RUNS}
+{words.OVER_SEEDS}"""
 
     settings: AccuracySection
     looks: Mapping[str, Mapping[str, str]]

@@ -40,6 +40,17 @@ def render(details: str, about: Mapping[str, Any]) -> str:
     return _compiled(f"{_HEAD}{_SETTING}{_CHOICES}\n{details}").render(about).strip() + "\n"
 
 
+_PAGE = """\
+Written by the workflow from ``config/config.yaml``. Figures of "beyond" are of no paper. A claim, such as
+G1, is what a paper states: docs/claims.md tells each, and what came out. The theory page is
+docs/theory/every_randomiser.md. The share of a randomiser is at most 1/2, where its numerical bound is that
+of every eps0-LDP randomiser (docs/tutorial/own_randomiser.md).
+
+A curve ends in a ring where its next value is infinite. Small marks at the end of an axis, explained in the
+panel, are for points that the axis cannot show.
+""".splitlines()
+
+
 # Cached for all figures of a kind, since compiling takes longer than rendering.
 @functools.cache
 def _compiled(text: str) -> jinja2.Template:
@@ -53,7 +64,7 @@ def render_gallery(entries: Sequence[tuple[str, str, str]]) -> str:
     Args:
         entries: title, path of the picture relative to the page, caption.
     """
-    parts = ["Figures", "=======", "", "Written by the workflow from ``config/config.yaml``.", ""]
+    parts = ["Figures", "=======", "", *_PAGE]
     for title, picture, caption in entries:
         parts += [title, "-" * len(title), "", f".. image:: {picture}", "   :width: 100%", "", caption]
     return "\n".join(parts).rstrip() + "\n"

@@ -178,7 +178,9 @@ def draw_convergence(
         left.axhline(most, color=_MOST, linestyle=":", label="$L D$, which nothing exceeds")
         shown = panel.keep("mean of the runs", rounds, excess.mean(0), color=_RUNS)
         some, excess = rounds[shown], excess[:, shown]
-        left.plot(some, excess.mean(0), color=_RUNS, label=f"mean of {len(runs)} runs, smallest to largest")
+        left.plot(
+            some, excess.mean(0), color=_RUNS, label=f"mean of {len(runs)} runs (band: smallest to largest)"
+        )
         left.fill_between(some, excess.min(0), excess.max(0), color=_RUNS, alpha=0.3, linewidth=0)
         panel.finish()
         left.set_ylabel(r"excess risk $F(\theta_T) - F(\theta^*)$")

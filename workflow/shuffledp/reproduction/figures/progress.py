@@ -97,7 +97,7 @@ class Progress(PaperFigure):
     about = "Figures of test accuracy against rounds"
     place = 6
     parts = "lines"
-    details = words.RUNS
+    details = f"{words.RUNS}\n{words.OVER_SEEDS}"
 
     settings: ProgressSection
     lines: tuple[Line, ...]
@@ -225,7 +225,7 @@ def draw_progress(
             axis.set_xlabel("rounds")
             handles, _ = axis.get_legend_handles_labels()
             if any(point["panel"] == name and "rounds" in point for point in stated):
-                handles.append(stated_key("stated in the paper"))
+                handles.append(stated_key("stated in the paper for the line of that colour"))
             axis.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         axes[0].set_ylabel("test accuracy (%)")
     return figure

@@ -87,6 +87,8 @@ class PanelSection(Section):
 class QuantitiesSection(Section):
     """One figure; it becomes <figures>/<paper>/<figure>.pdf and .png."""
 
+    strip: str = "ratio"
+    """Words beside the strips under the panels."""
     panels: Annotated[dict[str, PanelSection], By("panel"), Field(min_length=1)]
     """Panels, left to right."""
 
@@ -150,7 +152,12 @@ Curves, computed on the CPU in double precision{% if simulated %}; what is drawn
         }
         for curve in self.curves:
             panels[curve.panel]["curves"].append([curve.quantity, curve.path(results)])
-        return {"panels": panels, "order": list(panels), "styles": self.looks}
+        return {
+            "panels": panels,
+            "order": list(panels),
+            "styles": self.looks,
+            "strip": self.settings.strip,
+        }
 
     def in_caption(self, results: str) -> Mapping[str, Any]:
         """Return the varying and the fixed variables of each panel, and the quantities."""
@@ -236,6 +243,7 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
         styles=parameters["styles"],
         y_scales={name: panel["y_scale"] for name, panel in parameters["panels"].items()},
         ratios={name: panel["ratio"] for name, panel in parameters["panels"].items() if panel["ratio"]},
+        strip_label=parameters["strip"],
     )
 
 
@@ -248,6 +256,7 @@ def draw_quantities(
     styles: Mapping[str, Mapping[str, Any]],
     y_scales: Mapping[str, str] | None = None,
     ratios: Mapping[str, Sequence[str]] | None = None,
+    strip_label: str = "ratio",
 ) -> Figure:
     """Draw one panel for each entry of ``panels``, along a logarithmic axis.
 
@@ -260,6 +269,7 @@ def draw_quantities(
         y_scales: by panel, "log" or "linear"; "log" for panels that are not named.
         ratios: by panel, two of its quantities: the ratio of the first to the second is drawn in a strip
             under the panel; panels that are not named have no strip.
+        strip_label: words beside the strips.
 
     Returns:
         The figure, to be saved by ``figures.style.save``. Estimates are points with bars of two standard
@@ -301,6 +311,7 @@ def draw_quantities(
             if two:
                 lowest = figure.add_subplot(grid[1, index], sharex=axis)
                 _draw_ratio(lowest, name, tables, variables[name], two)
+                lowest.set_ylabel(strip_label)
                 axis.tick_params(labelbottom=False)
             lowest.set_xlabel(axes[name][0])
         entries: dict[str, Any] = {}
@@ -323,4 +334,3 @@ def _draw_ratio(
     axis.plot(x[shown], over[shown], color=STRIP_COLOR)
     panel.finish()
     axis.ticklabel_format(axis="y", useOffset=False)
-    axis.set_ylabel("ratio")

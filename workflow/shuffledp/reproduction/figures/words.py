@@ -56,6 +56,8 @@ Runs:
 - {{ line }}
 {% endfor %}
 """
+# What ``style.draw_over_seeds`` draws.
+OVER_SEEDS = "Of three seeds or more: their mean and a band of one standard deviation; of two: both."
 _SCOPES = {
     "renyi": "lower bound for accounting by Renyi DP",
     "clones": "lower bound for accounting by clones",
