@@ -680,6 +680,14 @@ def test_train_lists_the_experiments_and_what_they_cost(shipped):
         ),
         (["girgis2021-fig3", "--seed", "1e400"], "--seed must be a whole number >= 0"),
         (
+            ["girgis2021-fig3", "--seed", "0..3"],
+            "--seed must be a whole number >= 0 (written 1000000 or 1e6), got '0..3'",
+        ),
+        (
+            ["girgis2021-fig3", "--threads", "1..4"],
+            "--threads must be a whole number >= 1 (written 1000000 or 1e6), got '1..4'",
+        ),
+        (
             ["girgis2021-fig3", "--seeds", f"{10**30}-{10**30 + 1}"],
             "--seeds must be at most 9.0072e+15, since seeds are stored in JSON, whose numbers are doubles",
         ),
@@ -733,6 +741,8 @@ def test_train_refuses_devices_and_data_that_are_not_there(monkeypatch, tmp_path
 def test_a_run_that_is_not_recorded_is_not_compared():
     line = refusal("reproduce", "girgis2021-fig3", "--seed", "77")
     assert "--seed must be that of a recorded run of girgis2021-fig3, 0 to 9, got 77" in line
+    line = refusal("reproduce", "girgis2021-fig3", "--seeds", "5-50")
+    assert "--seeds must be of recorded runs of girgis2021-fig3, 0 to 9, got 10" in line
 
 
 @pytest.mark.usefixtures("shipped_folder")
@@ -1540,6 +1550,12 @@ def test_a_figure_of_a_budget_that_nothing_keeps_is_refused_whole(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("command", ["epsilon", "delta", "calibrate"])
+def test_a_figure_prints_no_numbers_as_json(command):
+    options = {**COMMANDS[command], "--clients": "9e3..1e4", "--plot": "a.png"}
+    assert "--json has no meaning with --plot" in refusal(command, *words(options), "--json")
+
+
 @pytest.mark.parametrize("command", ["delta", "calibrate"])
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -1565,6 +1581,11 @@ def test_what_other_commands_cannot_draw(command, options, message):
         ({"--rounds": "1..9", "--eps0": "1..2", "--plot": "a.png"}, "got --eps0, --rounds"),
         ({"--rounds": "1..9", "--plot": "a.gif"}, "--plot must end in .pdf, .png, .svg, got 'a.gif'"),
         ({"--rounds": "1..x", "--plot": "a.png"}, "--rounds must be a whole number >= 0"),
+        (
+            {"--per-round": "10..20000", "--plot": "a.png"},
+            "--per-round must be at most --clients: a round cannot draw 20000 of 10000 clients",
+        ),
+        ({"--clients": "50..20000", "--plot": "a.png"}, "a round cannot draw 100 of 50 clients"),
     ],
 )
 def test_what_cannot_be_drawn(options, message):

@@ -31,7 +31,7 @@ _ONE = (
 
 
 @click.command(epilog=_UNUSUAL_ROUNDS)
-@options.of_variables("rounds", "delta", of_randomizers=True, plot=True)
+@options.of_variables("rounds", "delta")
 @options.of_system("Use this accountant only (default: all of the system).")
 def epsilon(
     given: dict[str, Any],
@@ -110,7 +110,7 @@ def epsilon(
 
 
 @click.command(epilog=_UNUSUAL_ROUNDS)
-@options.of_variables("rounds", "epsilon", of_randomizers=True, plot=True)
+@options.of_variables("rounds", "epsilon")
 @options.of_system(_ONE)
 def delta(
     given: dict[str, Any],
@@ -157,12 +157,7 @@ def delta(
     required=True,
     help="The budget: epsilon must not exceed it.",
 )
-@options.of_variables(
-    besides=("rounds", "delta"),
-    of_randomizers=True,
-    ranges={"rounds": counts(1)},
-    plot=True,
-)
+@options.of_variables(besides=("rounds", "delta"), ranges={"rounds": counts(1)})
 @options.of_system(_ONE)
 def calibrate(
     target_eps: float,

@@ -61,22 +61,32 @@ class Number(click.ParamType[float]):
         limit: a narrower range beyond which nothing is computed, if there is one.
         hint: what an error message adds to the range.
         several: what an error message adds where several numbers are given.
+        spans: whether a..b is read too.
     """
 
     name = "number"
 
-    def __init__(self, values: Range, limit: Limit | None = None, hint: str = "", several: str = "") -> None:
+    def __init__(
+        self,
+        values: Range,
+        limit: Limit | None = None,
+        hint: str = "",
+        several: str = "",
+        *,
+        spans: bool = False,
+    ) -> None:
         self._values = values
         self._limit = limit
         self._several = several
         self._hint = hint
+        self._spans = spans
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or the ``Span`` of a..b, that a text means; a number is kept as it is."""
         if not (isinstance(value, str) and param):
             return value
         option, ends = param.opts[0], value.split("..")
-        if len(ends) != 2:
+        if len(ends) != 2 or not self._spans:
             return self.read(option, value)
         span = Span(*(self.read(option, end) for end in ends))
         if not span.low < span.high:
@@ -119,33 +129,26 @@ def _option(variable: Variable, values: Range, words: str, *, required: bool) ->
         variable.option,
         variable.name,
         metavar=variable.letter,
-        type=Number(values, variable.limit, variable.hint, variable.several),
+        type=Number(values, variable.limit, variable.hint, variable.several, spans=True),
         required=required,
         help=words,
     )
 
 
 def of_variables(
-    *needed: str,
-    besides: tuple[str, ...] = (),
-    of_randomizers: bool = False,
-    ranges: Mapping[str, Range] | None = None,
-    words: Mapping[str, str] | None = None,
-    plot: bool = False,
+    *needed: str, besides: tuple[str, ...] = (), ranges: Mapping[str, Range] | None = None
 ) -> Callable[[Command], Command]:
-    """Give a command an option for each variable of the table; the command takes the values as ``given``.
+    """Give a command an option for each variable of the table, a named randomiser, and a figure to draw.
+
+    The command takes the values as ``given``, the name as ``randomizer`` and the figure as ``plot``, None if
+    there is none.
 
     Args:
         needed: variables of questions (rounds, delta, epsilon) that must be given.
         besides: variables of questions that may be given.
-        of_randomizers: whether the command takes a named randomiser and its own variables.
         ranges: narrower ranges that this command has for variables.
-        words: help that this command has for variables in place of the table's.
-        plot: whether the command can draw; it then takes the figure to draw as ``plot``, None if there is
-            none.
     """
-    of_questions = [VARIABLES[name] for name in (*needed, *besides)]
-    taken = [*of_questions, *OF_SYSTEMS, *(OF_RANDOMIZERS if of_randomizers else ())]
+    taken = [*(VARIABLES[name] for name in (*needed, *besides)), *OF_SYSTEMS, *OF_RANDOMIZERS]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -155,27 +158,23 @@ def of_variables(
             given = {name: value for name, value in found.items() if value is not None}
             spans = {name: value for name, value in given.items() if isinstance(value, Span)}
             given = {name: value for name, value in given.items() if name not in spans}
-            if plot:
-                options["plot"] = _plot_of(options["plot"], spans)
-            elif spans:
-                raise ValueError(f"{VARIABLES[next(iter(spans))].option} must be one number here")
-            if given.get("k", 0) > given.get("n", math.inf):
+            options["plot"] = _plot_of(options["plot"], spans)
+            if options["plot"] is not None and options["as_json"]:
+                raise ValueError("--json has no meaning with --plot, which prints no numbers; leave one out")
+            k = spans["k"].high if "k" in spans else given.get("k", 0)
+            n = spans["n"].low if "n" in spans else given.get("n", math.inf)
+            if k > n:
                 raise ValueError(
-                    f"--per-round must be at most --clients: a round cannot draw {given['k']} of "
-                    f"{given['n']} clients"
+                    f"--per-round must be at most --clients: a round cannot draw {k} of {n} clients"
                 )
             command(given=given, **options)
 
-        decorated: Command = with_given
-        if plot:
-            decorated = _plot(decorated)
-        if of_randomizers:
-            decorated = _randomizer(decorated)
+        decorated: Command = _randomizer(_plot(with_given))
         for variable in reversed(taken):
             decorated = _option(
                 variable,
                 (ranges or {}).get(variable.name, variable.range),
-                (words or {}).get(variable.name, f"{variable.meaning}{variable.hint}."),
+                f"{variable.meaning}{variable.hint}.",
                 required=variable.name in needed,
             )(decorated)
         return decorated

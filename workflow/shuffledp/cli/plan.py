@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shuffledp import optional_packages
 from shuffledp.cli import drawing, printing
 from shuffledp.cli.options import as_json
 
@@ -38,7 +37,6 @@ def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> N
         drawing.check(plot)
     if csv is not None:
         drawing.check_file("--csv", csv)
-    optional_packages.need("yaml", extra="workflow")
     from shuffledp.accountants import Plan, PlanError
     from shuffledp.records import yaml_files
 
@@ -51,7 +49,9 @@ def plan(deployment: str, plot: str | None, csv: str | None, as_json: bool) -> N
         raise ValueError(f"{_where(deployment, error.place)}: {error}") from error
     curve = {name: column.tolist() for name, column in found.curve().items()} if plot or csv else {}
     if csv is not None:
-        _write(csv, curve)
+        from shuffledp.records import tables
+
+        tables.write_table(csv, curve)
     if plot is not None:
         _draw(plot, found, curve)
     about = {"delta": found.delta} | ({} if found.clients is None else {"n": found.clients})
@@ -100,14 +100,6 @@ def _print(found: Plan, rows: list[Any], further: int | None) -> None:
         last = found.phases[-1].name
         fit = "any number of further rounds fits" if further is None else f"{further} further rounds fit"
         click.echo(f"of {last!r}, {fit} into the budget epsilon = {found.budget:.15g}")
-
-
-def _write(path: str, curve: dict[str, list[float]]) -> None:
-    from shuffledp.records import files
-
-    rows = [",".join(curve)]
-    rows += [",".join(f"{value:.17g}" for value in row) for row in zip(*curve.values(), strict=True)]
-    files.write_text(path, "\n".join(rows) + "\n")
 
 
 def _draw(path: str, found: Plan, curve: dict[str, list[float]]) -> None:

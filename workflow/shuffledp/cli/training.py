@@ -149,9 +149,12 @@ def reproduce(
     folder = recorded.folder(chosen, settings.results)
     for one in wanted:
         if one >= chosen.seeds and not Path(f"{folder}/seed{one}.csv").exists():
-            raise ValueError(
-                f"--seed must be that of a recorded run of {experiment}, 0 to {chosen.seeds - 1}, got {one}"
+            asked = (
+                "--seed must be that of a recorded run"
+                if seeds is None
+                else "--seeds must be of recorded runs"
             )
+            raise ValueError(f"{asked} of {experiment}, 0 to {chosen.seeds - 1}, got {one}")
     if stamp:
         _check_folder("paths.results", folder)
     _log_to_stderr()
@@ -209,7 +212,7 @@ def _settings(files: tuple[str, ...]) -> Settings:
     Raises:
         ValueError: a file is not there, or the settings are wrong.
     """
-    optional_packages.need("yaml", "pydantic", extra="training")
+    optional_packages.need("pydantic", extra="training")
     from shuffledp.reproduction import config as configuration
 
     if not (files or Path(DEFAULT_CONFIG).exists()):
