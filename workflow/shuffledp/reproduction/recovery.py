@@ -225,7 +225,8 @@ def _resume(arguments: Sequence[str] | None) -> int:
         _snakemake(*_configured(wanted), "--cleanup-metadata", *whole, quiet=True, check=False)
     print(f"Going on: snakemake {' '.join(wanted)}", flush=True)
     status = _snakemake(*wanted, check=False)
-    if status == 0:  # a run that finds nothing to do leaves the note alone
+    # a run that finds nothing to do leaves the note alone, and another command may have left its work undone
+    if status == 0 and note is not None and list(wanted) == note["arguments"]:
         (FOLDER / _NOTE).unlink(missing_ok=True)
     return status
 
