@@ -6,6 +6,7 @@ Installations are not run, as they need a network: what they name must be there.
 
 import functools
 import importlib.util
+import itertools
 import re
 import shlex
 import subprocess
@@ -22,8 +23,12 @@ from .conftest import make_clone
 ROOT = Path(__file__).resolve().parents[2]
 
 
-# Those that are written by hand; what is made from the code has no commands.
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/[!_]*/*.md")), *sorted(ROOT.glob("docs/*.md"))]
+# Those that are written by hand, and the page of keys; what else is made from the code has no commands.
+PAGES = [
+    *(ROOT / name for name in ("README.md", "config/README.md")),
+    *sorted(ROOT.glob("docs/[!_]*/*.md")),
+    *sorted(ROOT.glob("docs/*.md")),
+]
 _BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
@@ -75,6 +80,15 @@ def test_there_are_commands():
     assert {command.split()[0] for command in COMMANDS} == set(PROGRAMS)
 
 
+def test_no_target_is_taken_for_a_file_of_configuration():
+    told = [words for words in map(str.split, COMMANDS) if "--configfile" in words]
+    assert any("--" in words for words in told)
+    for words in told:
+        behind = words[words.index("--configfile") + 1 :]
+        files = list(itertools.takewhile(lambda word: not word.startswith("-"), behind))
+        assert all(name.endswith(".yaml") for name in files), words
+
+
 @of("make")
 def test_make(checkout, command):
     done = subprocess.run(
@@ -89,6 +103,10 @@ def test_snakemake(checkout, command, tmp_path):
     arguments = shlex.split(command.replace("<paper>/<name>", "girgis2021/fig2"))[1:]
     if "profiles/slurm" in arguments and not importlib.util.find_spec("snakemake_executor_plugin_slurm"):
         pytest.skip("needs the extra cluster")
+    if "mine.yaml" in arguments:
+        page = (ROOT / "config/README.md").read_text(encoding="utf-8")
+        (text,) = re.findall(r"```yaml\n(# mine\.yaml: .*?)```", page, re.DOTALL)
+        (checkout.path / "mine.yaml").write_text(text, encoding="utf-8")
     if "code.yaml" in arguments:
         page = (ROOT / "docs/howto/training.md").read_text(encoding="utf-8")
         (text,) = re.findall(r"```yaml\n(.*?)```\s+With this in `code.yaml`", page, re.DOTALL)

@@ -195,10 +195,16 @@ def test_a_gpu_that_is_asked_for_and_absent_is_an_error(few):
 def test_a_cache_that_cannot_be_written_to_is_refused_before_anything_is_trained(few, tmp_path):
     (tmp_path / "file").touch()
     arguments = ("--cores", "1", "--cache", "train", RUNS[0], *SMOKE, "few.yaml")
-    run = few.run(*arguments, SHUFFLEDP_CACHE=str(tmp_path / "file" / "folder"))
-    assert run.status != 0
-    assert "SHUFFLEDP_CACHE must be a folder that can be written to, got" in run.output
-    assert "Traceback" not in run.output
+    path = tmp_path / "file" / "folder"
+    for named, why_not in (
+        (path, f"folder, got '{path}', where {tmp_path / 'file'} is a file; name another"),
+        ("/proc/nowhere", "folder that can be written to, got '/proc/nowhere', where /"),
+    ):
+        run = few.run(*arguments, SHUFFLEDP_CACHE=str(named))
+        assert run.status != 0
+        assert f"SHUFFLEDP_CACHE must be a {why_not}" in run.output
+        assert "name another, or unset it" in run.output
+        assert "Traceback" not in run.output
 
 
 @pytest.mark.slow

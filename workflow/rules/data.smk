@@ -1,14 +1,15 @@
 # Where trained results are shared between checkouts, with --cache train; for Snakemake under a name of its own.
 CACHE = os.environ.get("SHUFFLEDP_CACHE")
 if CACHE:
+    shared = os.path.abspath(os.path.expanduser(CACHE))
     try:
-        # Snakemake looks only once a training is done, and would throw it away.
-        shared = jobs.usable_folder(os.path.abspath(os.path.expanduser(CACHE)))
+        # Snakemake looks only once a training is done, and would throw it away; nor does it make the folder.
+        if why_not := refusals.of_folder(shared):
+            raise WorkflowError(f"SHUFFLEDP_CACHE {why_not}, or unset it")
+        os.makedirs(shared, exist_ok=True)
     except OSError as error:
-        raise WorkflowError(
-            f"SHUFFLEDP_CACHE must be a folder that can be written to, got {CACHE!r} ({error}); name another, or unset it"
-        ) from None
-    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=str(shared))
+        raise WorkflowError(f"SHUFFLEDP_CACHE: {refusals.of_system(error)}") from None
+    os.environ.update(SNAKEMAKE_OUTPUT_CACHE=shared)
 
 
 def data_of(wildcards):

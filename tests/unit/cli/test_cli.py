@@ -1191,6 +1191,13 @@ def test_a_file_is_no_folder_to_train_into(folder):
 
 
 @pytest.mark.usefixtures("shipped_folder")
+def test_no_folder_to_train_into_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # or hours would be trained where it is not refused
+    line = refusal("train", "girgis2021-fig3", "--out", "")
+    assert line == "Error: --out must be a folder, got '', which is empty; name one"
+
+
+@pytest.mark.usefixtures("shipped_folder")
 def test_a_folder_that_cannot_be_written_is_refused_before_training(monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     for options, named in ((("--out", "nowhere/below"), "--out"), ((), "paths.results")):

@@ -163,6 +163,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_computing(
     assert refusal(written(SMALL), option, folder) == (
         f"Error: {option} must be a file, got {str(folder)!r}, which is a folder; name a file"
     )
+    link = tmp_path / f"link-{name}"
+    link.symlink_to(name)
+    folder.rmdir()
+    assert refusal(written(SMALL), option, link) == (
+        f"Error: {option} must be a new or regular file, got {str(link)!r}, where a symbolic link would "
+        "be replaced; name another"
+    )
     before = sorted(tmp_path.iterdir())
     inside = tmp_path / "new" / name
 

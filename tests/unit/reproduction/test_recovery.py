@@ -183,6 +183,33 @@ def test_nothing_to_resume_is_no_error(here, capsys):
     assert "Nothing to resume" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status", "kept"),
+    [
+        (None, 0, False),
+        (["--cores", "1"], 0, False),
+        (None, 1, True),
+        (["-n", "--cores", "1"], 0, True),
+        (["-n", "figures/girgis2021/fig2.pdf"], 0, True),
+        (["--cores", "2", "all_figures"], 0, True),
+    ],
+)
+def test_a_command_is_cut_off_until_it_is_run_to_its_end(here, monkeypatch, arguments, status, kept):
+    files.write_json(".snakemake/run.json", note())
+    ran = []
+
+    def snakemake(*words, **_):
+        ran.append(list(words))
+        return status
+
+    monkeypatch.setattr(recovery, "_snakemake", snakemake)
+    assert recovery.resume(arguments) == status
+    assert recovery.noted() == (note() if kept else None)
+    if kept:
+        recovery.resume()
+        assert ran[-1] == note()["arguments"]
+
+
 def test_what_the_system_refuses_is_one_line(here, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["recovery"])
     (here / ".snakemake").touch()

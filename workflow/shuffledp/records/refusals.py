@@ -41,6 +41,8 @@ def of_folder(path: str, *, written: bool = True) -> str | None:
         path: of the folder, which need not exist.
         written: whether it is to be written to now; if not, only a file in its place is an obstacle.
     """
+    if not path:
+        return f"must be a folder, got {path!r}, which is empty; name one"
     folder = Path(path)
     there = next(one for one in (folder, *folder.parents) if one.exists())
     if not there.is_dir():
@@ -51,14 +53,22 @@ def of_folder(path: str, *, written: bool = True) -> str | None:
 
 
 def of_file(path: str) -> str | None:
-    """Return why a file cannot be written, as far as that is known beforehand; else None.
+    """Return why a file cannot or may not be written, as far as that is known beforehand; else None.
+
+    Files are written under another name and renamed, which would put one in the place of a link or a device.
 
     Args:
         path: of the file, which need not exist, nor need its folder.
     """
-    if Path(path).is_dir():
+    if not path:
+        return f"must be a file, got {path!r}, which is empty; name one"
+    file = Path(path)
+    if file.is_dir():
         return f"must be a file, got {path!r}, which is a folder; name a file"
-    folder = Path(path).parent
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        kind = "a symbolic link" if file.is_symlink() else "a device or a pipe"
+        return f"must be a new or regular file, got {path!r}, where {kind} would be replaced; name another"
+    folder = file.parent
     there = next(one for one in (folder, *folder.parents) if one.exists())
     if not there.is_dir():
         return f"must be a file in a folder, got {path!r}, where {there} is a file; name another"

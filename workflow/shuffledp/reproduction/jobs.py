@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,18 +15,6 @@ from shuffledp.records import files, provenance, refusals, requests
 
 _LIBRARY = logging.getLogger("shuffledp")
 CHECKPOINTS = "resources/checkpoints"
-
-
-def usable_folder(path: Path | str) -> Path:
-    """Return a folder, made if it does not exist, after a file was written into it and deleted as a test.
-
-    Raises:
-        OSError: the folder cannot be made or written to.
-    """
-    folder = Path(path)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        return folder
 
 
 def checkpoint_of(product_path: Path | str, suffix: str) -> Path:

@@ -9,7 +9,6 @@ records beside the results tell which of these are whole.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -17,13 +16,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from shuffledp.records import files, refusals
+from shuffledp.records import files, locks, refusals
 from shuffledp.records.product import Product
 
 FOLDER = Path(".snakemake")
@@ -186,12 +185,11 @@ def resume(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Keep other processes from resuming here at the same time; the lock ends with the process."""
-    FOLDER.mkdir(exist_ok=True)
-    with open(FOLDER / _RESUMING, "w") as stream:
+    """Keep other processes from resuming here at the same time."""
+    with ExitStack() as stack:
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            stack.enter_context(locks.held(FOLDER / _RESUMING, wait=False))
+        except BlockingIOError:
             raise HeldError("another resume goes on in this directory; wait for it or stop it") from None
         yield
 
@@ -225,7 +223,8 @@ def _resume(arguments: Sequence[str] | None) -> int:
         _snakemake(*_configured(wanted), "--cleanup-metadata", *whole, quiet=True, check=False)
     print(f"Going on: snakemake {' '.join(wanted)}", flush=True)
     status = _snakemake(*wanted, check=False)
-    if status == 0:  # a run that finds nothing to do leaves the note alone
+    # a run that finds nothing to do leaves the note alone, and another command may have left its work undone
+    if status == 0 and note is not None and list(wanted) == note["arguments"]:
         (FOLDER / _NOTE).unlink(missing_ok=True)
     return status
 

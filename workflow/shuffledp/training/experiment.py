@@ -159,8 +159,10 @@ class Experiment(specification.Experiment):
                 raise ValueError(f"model {self.model!r} needs features ({', '.join(HEADS)}), got none")
             return
         checks.choice("features", self.features, tuple(HEADS))
-        if self.data in IDX_SHA256 or self.digits:
-            raise ValueError(f"features are of colour images, all of them, got data {self.data!r}")
+        if self.data in IDX_SHA256:
+            raise ValueError(f"features are of colour images, got data {self.data!r}; leave features out")
+        if self.digits:
+            raise ValueError(f"digits must be left out with features, got {tuple(self.digits)}")
         if self.model != HEADS[self.features]:
             raise ValueError(
                 f"model must be {HEADS[self.features]!r} with features {self.features!r}, got {self.model!r}"

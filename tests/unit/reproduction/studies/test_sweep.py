@@ -328,6 +328,12 @@ MISTAKES = {
         "sweep.experiment.model",
         "'cnn' is not one of",
     ),
+    "model of features": (
+        "model: mnist_cnn_16",
+        "model: linear_128",
+        "sweep.experiment.model",
+        "'linear_128' is not one of ['mnist_cnn_16', 'mnist_cnn_32', 'logistic', 'logistic_binary']",
+    ),
     "stretches without rates": (
         "epochs: [2, 1]",
         "epochs: [3]",

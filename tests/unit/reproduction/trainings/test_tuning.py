@@ -40,6 +40,22 @@ def test_tries_differ_in_the_learning_rate_alone():
     assert found.product("r").outputs == ("r/tuning/tiny.csv",)
 
 
+@pytest.mark.parametrize(
+    ("protocol", "setting", "k", "of_tries"),
+    [
+        ("subsampled-shuffle", {"k": 60}, 60, 60),
+        ("shuffled-check-in", {"rate": 0.1}, 60, 50),
+        ("fixed-window", {"slots": 30, "participation": 0.5}, 1, 1),
+        ("sliding-window", {"slots": 30}, 1, 1),
+        ("averaged-window", {"slots": 60}, 10, 8),
+    ],
+)
+def test_fewer_clients_send_what_the_protocol_has_them_send(protocol, setting, k, of_tries):
+    found = tuned(**{"rate": None, "protocol": protocol, **setting})
+    assert found.experiment.k == k
+    assert {(entry.n, entry.k) for entry in (*found.tries, *found.longest)} == {(500, of_tries)}
+
+
 def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, capsys):
     torch = pytest.importorskip("torch")
     from shuffledp.reproduction.trainings import tries, tuning

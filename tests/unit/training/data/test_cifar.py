@@ -1,7 +1,11 @@
 """CIFAR-10 and CIFAR-100: fetched from where it stopped, checked, and read from an archive of JPEG."""
 
+import contextlib
 import hashlib
+import importlib
 import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -116,7 +120,45 @@ def test_downloads_go_on_where_they_stopped(faults, asked, tmp_path, monkeypatch
     cifar.fetch("http://localhost/file", target, md5=hashlib.md5(content).hexdigest())
     assert target.read_bytes() == content
     assert source.asked == asked
-    assert [path.name for path in target.parent.iterdir()] == ["file.tar.gz"]
+    assert sorted(path.name for path in target.parent.iterdir()) == ["file.tar.gz", "file.tar.gz.lock"]
+
+
+def at_once(task):
+    """Run a task in two threads, which hold files as two processes do, and return both results."""
+    with ThreadPoolExecutor(2) as pool:
+        return [one.result(timeout=60) for one in [pool.submit(task) for _ in range(2)]]
+
+
+def test_an_archive_that_two_want_at_once_is_fetched_once(tmp_path, monkeypatch):
+    content = bytes(range(250)) * 4
+    source, both = Source(content, []), threading.Barrier(2)
+
+    def answer(request, timeout):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(timeout=0.5)
+        return source.open(request, timeout)
+
+    monkeypatch.setattr(cifar.urllib.request, "urlopen", answer)
+    target = tmp_path / "file.tar.gz"
+    at_once(lambda: cifar.fetch("http://localhost/file", target, md5=hashlib.md5(content).hexdigest()))
+    assert target.read_bytes() == content
+    assert source.asked == [0]
+
+
+def test_an_archive_that_two_want_at_once_is_unpacked_once(tiny_cifar, tmp_path, monkeypatch):
+    place = importlib.import_module("torchvision.datasets.cifar")
+    unpack, both, unpacked = place.download_and_extract_archive, threading.Barrier(2), []
+
+    def slowly(*arguments, **named):
+        unpacked.append(arguments)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(timeout=0.5)
+        unpack(*arguments, **named)
+
+    monkeypatch.setattr(place, "download_and_extract_archive", slowly)
+    found = at_once(lambda: cifar.load("cifar10", root=tmp_path / "data"))
+    assert [one.train_images.shape for one in found] == [(200, 32, 32, 3)] * 2
+    assert len(unpacked) == 1
 
 
 def test_a_download_that_fails_says_what_to_do(tmp_path, monkeypatch):

@@ -148,7 +148,9 @@ def test_scattering_of_images():
         ({"features": "sift"}, "features must be one of scattering"),
         ({"features": None}, "model 'linear_128' needs features"),
         ({"features": None, "data": "cifar10"}, "features must be one of .* for data 'cifar10'"),
-        ({"data": "mnist"}, "features are of colour images"),
+        ({"data": "mnist"}, "features are of colour images, got data 'mnist'; leave features out"),
+        ({"digits": (0, 1)}, r"digits must be left out with features, got \(0, 1\)"),
+        ({"data": "cifar10", "digits": [0, 1]}, r"digits must be left out with features, got \(0, 1\)"),
         ({"features": "scattering"}, "model must be 'linear_972' with features 'scattering'"),
     ],
 )

@@ -37,7 +37,7 @@ bounds:
 
 ```sh
 snakemake --cores all --configfile mine.yaml
-snakemake --cores 1 --configfile mine.yaml figures/mine/girgis2021/fig2.pdf   # one figure
+snakemake --cores 1 --configfile mine.yaml -- figures/mine/girgis2021/fig2.pdf   # one figure
 ```
 
 A misspelt key, or a value that a key may not have, is refused in a line that names the file, the line and

@@ -23,7 +23,6 @@ from shuffledp.reproduction.sections.training import (
     Digits,
     EpochRounds,
     Images,
-    Model,
     Mu,
     Rates,
     Seeds,
@@ -33,11 +32,14 @@ from shuffledp.reproduction.sections.training import (
 )
 from shuffledp.reproduction.studies.sweep import FOLDER, Sweep, coordinates, panel_of, parts
 from shuffledp.reproduction.trainings.accounting import accounting
-from shuffledp.training.experiment import Experiment
+from shuffledp.training.experiment import HEADS, Experiment
+from shuffledp.training.models import networks
 
 SECTION = "sweep"
 _MOST_TRAININGS = 100_000  # since every run of the workflow plans them all
 _PURE = tuple(name for name in names.NAMES if name != "gaussian")
+# Those that see images: a grid has no features, which the others need.
+_MODELS = tuple(name for name in networks.NAMES if name not in HEADS.values())
 
 
 class Common(Section):
@@ -46,7 +48,8 @@ class Common(Section):
     data: Annotated[str, OneOf(("mnist", "fashion-mnist", "synthetic"))]
     """The data set."""
     digits: Digits = LEFT_OUT
-    model: Model
+    model: Annotated[str, OneOf(_MODELS)]
+    """The network."""
     n: Images
     epochs: Stretches
     epoch_rounds: EpochRounds = LEFT_OUT

@@ -50,7 +50,6 @@ Digits = Annotated[
     list[Annotated[int, Count(0, 9)]],
     Field(min_length=2, description="Keep the images of these digits alone; all ten if absent."),
 ]
-Model = Annotated[str, OneOf(networks.NAMES), Field(description="The network.")]
 Images = Annotated[
     Clients,
     Field(
@@ -96,7 +95,8 @@ class ExperimentSection(Section):
     """What the model sees of colour images: scattering coefficients, or what a network pre-trained without
     noise makes of them, on CIFAR-100 or (a surrogate) on a public half of the training images."""
     digits: Digits = LEFT_OUT
-    model: Model
+    model: Annotated[str, OneOf(networks.NAMES)]
+    """The network."""
     n: Images
     k: Clients = LEFT_OUT
     """Clients drawn afresh for each round; for protocol subsampled-shuffle, and left out with any other; at

@@ -113,7 +113,7 @@ def reproduce(
     Args:
         experiment: whose runs are trained again.
         seeds: of the runs.
-        rows: number of epochs of each.
+        rows: number of epochs of each, at most all.
         stamp: as for ``replay.replay``.
         folder: where the CSV files and records are.
         root: folder of the data; None for the default.
@@ -123,8 +123,10 @@ def reproduce(
         Whether all runs are reproduced.
 
     Raises:
-        ValueError: a table, a record or the data cannot be read.
+        ValueError: a run has fewer epochs than ``rows``, or a table, a record or the data cannot be read.
     """
+    # the data may take minutes
+    replay.check_rows(experiment, rows)
     torch.set_num_threads(1)
     data = runs.load(experiment, root=root, on=torch.device("cpu"))
     again = functools.partial(

@@ -8,6 +8,7 @@ from shuffledp import checks
 from shuffledp.records.product import Product
 from shuffledp.reproduction.trainings import recorded
 from shuffledp.training.experiment import Experiment
+from shuffledp.training.sgd.schedule import SAMPLING
 
 SEED = 10_000  # of every try; it is the seed of no run
 
@@ -80,7 +81,8 @@ class Tuning:
         """The experiments of the first stage, one for each learning rate. If each client has an image of its
         own, there are fewer clients by the number of images that are held out."""
         clients = self.experiment.n - (0 if self.experiment.bootstrap else self.held_out)
-        setting = {"n": clients, "k": None if self.experiment.rate is not None else self.experiment.k}
+        # with other protocols k follows from the number of clients, and is found anew
+        setting = {"n": clients, "k": self.experiment.k if self.experiment.protocol == SAMPLING else None}
         return tuple(
             replace(self.experiment, **setting, epochs=(self.epochs,), learning_rates=(rate,))  # type: ignore[arg-type]
             for rate in self.learning_rates

@@ -24,9 +24,21 @@ from shuffledp.training.sgd import loop
 _DIGITS = 5e-10
 
 
-def differences(
+def check_rows(experiment: Experiment, rows: int) -> None:
+    """Make sure that a run has so many epochs to compare.
+
+    Raises:
+        ValueError: it has fewer, or none is asked for.
+    """
+    if not 1 <= rows <= experiment.total_epochs:
+        raise ValueError(
+            f"epochs must be 1 to {experiment.total_epochs}, those of a run of {experiment.name}, got {rows}"
+        )
+
+
+def compare(
     experiment: Experiment, *, seed: int, data: loop.Data, table: Path | str, rows: int
-) -> list[str]:
+) -> tuple[int, list[str]]:
     """Train the first epochs of a run again and compare them with its table, seconds left out.
 
     Args:
@@ -37,22 +49,29 @@ def differences(
         rows: number of epochs to train, at most all.
 
     Returns:
-        One line for each value that differs.
+        The number of epochs that were compared, and one line for each value that differs. If the rows of the
+        table are not those of the run's epochs, that is the only difference, and nothing is trained.
 
     Raises:
-        ValueError: the table cannot be read.
+        ValueError: the run has fewer epochs than ``rows``, or the table cannot be read.
     """
+    check_rows(experiment, rows)
     kept = tables.read_table(table, needs=("epoch", "seconds")).to_dict("records")
+    last = experiment.total_epochs
+    # a table that was cut off would agree with the epochs that it still has
+    if [row["epoch"] for row in kept] != list(range(1, last + 1)):
+        return 0, [f"the table's rows ({len(kept)}) are not those of epochs 1 to {last}"]
     run = loop.train(experiment, seed=seed, data=data)
     found: list[loop.Row] = []
     for history, _ in itertools.islice(run, rows):
         found = list(history)
-    return [
+    wrong = [
         f"{name} after epoch {row['epoch']:.0f}: {row[name]!r}, and {other[name]!r} in the table"
-        for row, other in zip(found, kept, strict=False)
+        for row, other in zip(found, kept[: len(found)], strict=True)
         for name in row
         if name != "seconds" and not _equal(row[name], other.get(name, math.nan))
     ]
+    return len(found), wrong
 
 
 def _equal(one: float, other: float) -> bool:
@@ -76,7 +95,7 @@ def replay(
         seed: of the run.
         folder: of its CSV file and record.
         data: as returned by ``loop.placed``.
-        rows: number of epochs to train.
+        rows: number of epochs to train, at most all.
         stamp: whether to make the record of a run that is reproduced current, with the proof.
         say: prints a line.
 
@@ -84,18 +103,20 @@ def replay(
         Whether every value is equal to that of the table.
 
     Raises:
-        ValueError: the table or the record cannot be read, or ``stamp`` is set and the record's parameters or
-            checksums are not those of the run: then it must be trained again.
+        ValueError: the run has fewer epochs than ``rows``, the table or the record cannot be read, or
+            ``stamp`` is set and the record's parameters or checksums are not those of the run: then it must
+            be trained again.
     """
     product = recorded.product(experiment, folder, seed)
-    wrong = differences(experiment, seed=seed, data=data, table=product.outputs[0], rows=rows)
-    label = f"{product.outputs[0]}, {rows} of {experiment.total_epochs} epochs"
+    count, wrong = compare(experiment, seed=seed, data=data, table=product.outputs[0], rows=rows)
+    label = f"{product.outputs[0]}, {count} of {experiment.total_epochs} epochs"
     if wrong:
-        say(f"{label}: not reproduced: {wrong[0]} ({len(wrong)} values differ)")
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        say(f"{label}: not reproduced: {wrong[0]}{more}")
         return False
     say(f"{label}: reproduced")
     if stamp:
-        _stamp(product, rows)
+        _stamp(product, count)
     return True
 
 

@@ -1,6 +1,7 @@
 """CIFAR-10 and CIFAR-100: fetched by torchvision's addresses and checksums, or read from a JPEG archive.
 
-Downloads go on where they stopped, give up a source that stalls, and are checked before they are used.
+Downloads go on where they stopped, give up a source that stalls, and are checked before they are used. Of
+several processes that want one, a single one fetches it, and the others wait.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import http.client
 import logging
 import urllib.error
 import urllib.request
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
 
 from shuffledp import optional_packages
-from shuffledp.records import files
+from shuffledp.records import files, locks
 from shuffledp.training.data import colour_images
 from shuffledp.training.data.checksums import CIFAR_SUMS
 from shuffledp.training.data.dataset import Dataset
@@ -71,44 +73,52 @@ def _torchvision(name: str, folder: Path) -> Dataset:
     try:
         found = [kind(root=str(folder), train=train) for train in (True, False)]
     except RuntimeError:  # the files are not there, or not what they should be
-        fetch(kind.url, folder / kind.filename, md5=kind.tgz_md5)
-        found = [kind(root=str(folder), train=train, download=True) for train in (True, False)]
+        archive = folder / kind.filename
+        fetch(kind.url, archive, md5=kind.tgz_md5)
+        with _alone(archive):  # it is unpacked into files of fixed names
+            found = [kind(root=str(folder), train=train, download=True) for train in (True, False)]
     parts = [(np.asarray(part.data), np.asarray(part.targets, dtype=np.uint8)) for part in found]
     return Dataset(*parts[0], *parts[1])
 
 
 def fetch(address: str, target: Path, *, md5: str) -> None:
-    """Fetch a file, in several tries that go on where the last one stopped.
+    """Fetch a file, in several tries that go on where the last one stopped; while another process does, wait.
 
     Args:
         address: where it is.
-        target: where it goes, once its checksum is right; until then ``target`` with ".part" is kept.
+        target: where it goes, once its checksum is right; until then ``target`` with ".part" is kept. Beside
+            it stays ``target`` with ".lock".
         md5: its checksum, in hexadecimal.
 
     Raises:
         ValueError: every try failed, or the file is not what it should be.
     """
-    if target.is_file() and _md5(target) == md5:
-        return
     part = target.with_name(f"{target.name}.part")
-    part.parent.mkdir(parents=True, exist_ok=True)
     tried = []
-    for _ in range(_TRIES):
-        try:
-            _append(address, part)
-        except (OSError, http.client.HTTPException) as error:
-            tried.append(str(error))
-            log.warning("%s: %s; trying again", address, error)
-            continue
-        if _md5(part) == md5:
-            part.replace(target)
+    with _alone(target):
+        if target.is_file() and _md5(target) == md5:  # by another process, for instance, that was waited for
             return
-        part.unlink()
-        tried.append("the checksum is wrong")
+        for _ in range(_TRIES):
+            try:
+                _append(address, part)
+            except (OSError, http.client.HTTPException) as error:
+                tried.append(str(error))
+                log.warning("%s: %s; trying again", address, error)
+                continue
+            if _md5(part) == md5:
+                part.replace(target)
+                return
+            part.unlink()
+            tried.append("the checksum is wrong")
     raise ValueError(
         f"{target.name} could not be fetched from {address} ({'; '.join(tried)}). Remedies: connect to the "
         f"network and run again; or put the file into {target.parent}; for CIFAR-10, data 'cifar10-jpeg'"
     )
+
+
+def _alone(archive: Path) -> AbstractContextManager[None]:
+    """Return the lock of an archive, which one process holds while it fetches or unpacks it."""
+    return locks.held(archive.with_name(f"{archive.name}.lock"), wait=True)
 
 
 # pooch checks and renames too, but starts a broken download anew, and these archives have 170 MB.
