@@ -248,8 +248,10 @@ def test_continuous_integration_tries_the_versions_that_are_admitted(root, proje
     assert all(version in SpecifierSet(project["project"]["requires-python"]) for version in versions)
     assert project["project"]["requires-python"] == f">={versions[0]}"
     makefile = (root / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"run: make (\S+)", text):
+    targets = re.findall(r"run: make (\S+)", text)
+    for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    assert {"test", "test-slow"} <= set(targets), "as README.md and docs/howto/figures.md say"
 
 
 def test_version_is_the_same_everywhere(root):

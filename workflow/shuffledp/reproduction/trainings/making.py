@@ -27,9 +27,8 @@ def make(
     *,
     name: str,
     checkpoint: Path | str,
-    root: Path | str | None = None,
     on: torch.device,
-    data: Data | None = None,
+    data: Data,
     report: Callable[[Row], None] = lambda row: None,
 ) -> None:
     """Make the product of a run: the CSV file, and the record beside it.
@@ -38,9 +37,8 @@ def make(
         request_path: the request that ``requests.stage`` wrote.
         name: the experiment's name.
         checkpoint: as for ``runs.train``; it is removed when the product is made.
-        root: folder of the data.
         on: device to compute on.
-        data: the data, if it is loaded already.
+        data: as returned by ``runs.load`` for the experiment.
         report: as for ``runs.train``.
     """
     request = files.read_json(request_path)
@@ -50,7 +48,7 @@ def make(
     history = runs.train(
         experiment,
         seed=seed,
-        data=runs.load(experiment, root=root, on=on) if data is None else data,
+        data=data,
         checkpoint=checkpoint,
         identity=identity(request, on),
         report=report,
