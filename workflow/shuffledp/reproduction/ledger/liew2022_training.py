@@ -79,8 +79,8 @@ def _l1_accuracy(tables: Tables) -> Decision:
     return Decision(ours, "reproduced under a stated reading", "; ".join(read))
 
 
-_RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 2, "liew2022-fig3a": 1}  # and their seeds
-_SCHEDULES = {"liew2022-fig5a-003": 2, "liew2022-fig5b": 1}
+_RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 3, "liew2022-fig3a": 1}  # and their seeds
+_SCHEDULES = {"liew2022-fig5a-003": 3, "liew2022-fig5b": 1}
 _LOWERED = (30, 60)  # epochs after which the schedule lowers the learning rate
 
 
