@@ -300,7 +300,7 @@ def test_accountants_of_many_rounds():
 
 
 @pytest.mark.parametrize("rounds", [1, 40])
-@pytest.mark.parametrize(("n", "sigma"), [(1000, 5.0), (30_000, 3.0)])
+@pytest.mark.parametrize(("n", "sigma"), [(1000, 5.0), pytest.param(30_000, 3.0, marks=pytest.mark.slow)])
 def test_among_many_the_local_guarantees_are_amplified(n, sigma, rounds):
     common = {"rounds": rounds, "delta": 1e-6}
     setting = {**common, "sigma": sigma}
@@ -317,7 +317,7 @@ def test_among_many_the_local_guarantees_are_amplified(n, sigma, rounds):
 
 
 @pytest.mark.parametrize("sigma", [1e-9, 0.1, 1e9])
-@pytest.mark.parametrize(("n", "delta"), [(1, 1e-6), (10**6, 1e-300), (10**6, 0.999)])
+@pytest.mark.parametrize(("n", "delta"), [(1, 1e-6), (10**4, 1e-300), (10**6, 0.999)])
 def test_extremes_are_no_larger_than_without_a_shuffler(n, delta, sigma):
     setting = {"n": n, "sigma": sigma, "rounds": [0, 1, 10**4], "delta": delta}
     found = accountants.epsilon("shuffled-gaussian-pld", **setting)

@@ -64,7 +64,7 @@ def render_gallery(entries: Sequence[tuple[str, str, str]]) -> str:
     Args:
         entries: title, path of the picture relative to the page, caption.
     """
-    parts = ["Figures", "=======", "", *_PAGE]
+    parts = ["Figures", "=======", "", *_PAGE, ""]
     for title, picture, caption in entries:
         parts += [title, "-" * len(title), "", f".. image:: {picture}", "   :width: 100%", "", caption]
     return "\n".join(parts).rstrip() + "\n"
