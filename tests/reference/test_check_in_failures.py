@@ -1,6 +1,5 @@
 """Check-ins of (eps0, delta0)-LDP reports against tiny ones, whose reports are listed one by one."""
 
-import functools
 import itertools
 import math
 from collections import Counter
@@ -9,8 +8,7 @@ import numpy as np
 import pytest
 
 from shuffledp import accountants
-from shuffledp.accountants import gaussian_reports
-from shuffledp.accountants.check_in import replaced, shuffled
+from shuffledp.accountants.check_in import replaced
 from shuffledp.profiles.approximate import moved, moved_check_in
 
 RNG = np.random.default_rng(20)
@@ -80,16 +78,9 @@ def test_no_tiny_check_in_costs_more(eps0, laws, rate, rounds):
             delta = divergence(first, second, eps, rounds)
             if delta <= 0:
                 continue
-            n = 1 + len(others)
-            setting = {"n": n, "rate": rate, "eps0": eps0, "delta0": delta0, "delta": delta}
-            setting["rounds"] = np.array([float(rounds)])
-            for pairs in (
-                lambda rounds, delta, moved, n=n: shuffled.joint_columns(
-                    n, rate, eps0, rounds, delta, moved=moved
-                ),
-                functools.partial(gaussian_reports.pairs, n, rate, tv, eps0),
-            ):
-                found = float(replaced.columns(pairs, **setting)["epsilon"][0])
+            setting = (1 + len(others), rate, eps0, delta0, np.array([float(rounds)]), delta)
+            for known in (None, tv):
+                found = float(replaced.columns(*setting, tv=known)["epsilon"][0])
                 assert found >= eps * (1 - 1e-12)
                 finite += math.isfinite(found)
     assert finite, "the bound says nothing of any of them"

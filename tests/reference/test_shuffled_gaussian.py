@@ -327,6 +327,19 @@ def test_extremes_are_no_larger_than_without_a_shuffler(n, delta, sigma):
     assert accountants.epsilon("shuffled-gaussian-pld", **{**setting, "rounds": 3, "delta": 0}) == math.inf
 
 
+@pytest.mark.parametrize(
+    ("n", "sigma", "rounds", "delta"),
+    [
+        (330, 0.051912395354821984, 1, 0.0016638711339623956),
+        (55, 0.044762898799028825, 3, 4.810176444339756e-11),
+    ],
+)
+def test_a_guarantee_that_fails_for_certain_is_none(n, sigma, rounds, delta):
+    setting = {"n": n, "sigma": sigma, "rounds": rounds, "delta": delta}
+    bare = accountants.epsilon("gaussian-unshuffled", **setting)
+    assert accountants.epsilon("shuffled-gaussian-pld", **setting) == bare
+
+
 @pytest.mark.parametrize("eps", [0.05, 0.3])
 @pytest.mark.parametrize("other", [0.0, 0.4, 1.0])
 def test_no_shuffle_of_two_costs_more(other, eps):

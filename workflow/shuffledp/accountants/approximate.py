@@ -244,15 +244,7 @@ def check_in_columns(
     """Return epsilon of T rounds of shuffled check-in of (eps0, delta0)-LDP reports, for every T."""
     told = liew2022_conversions.disclosure(n=n, rate=rate, eps0=eps0, delta0=delta0)
     return _smaller(
-        replaced.columns(
-            lambda rounds, target, moved: shuffled.joint_columns(n, rate, eps0, rounds, target, moved=moved),
-            n=n,
-            rate=rate,
-            eps0=eps0,
-            delta0=delta0,
-            rounds=rounds,
-            delta=delta,
-        ),
+        replaced.columns(n, rate, eps0, delta0, rounds, delta),
         shuffled.by_clones(n, rate, eps0, rounds, delta, "feldman2022", infinite=told),
     )
 

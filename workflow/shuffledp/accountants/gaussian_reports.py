@@ -7,7 +7,6 @@ each number of rounds nearly the best guarantee is searched for.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -18,8 +17,6 @@ import scipy
 from shuffledp.accountants import via_pld
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
-from shuffledp.pld.outcomes import Outcomes
-from shuffledp.profiles.four_kinds import kinds_outcomes
 from shuffledp.profiles.gaussian import gaussian_delta
 
 # Share of delta that failures cost, at epsilon without them, where the search begins, and the largest share
@@ -65,39 +62,6 @@ def columns(
     return dict(zip(("epsilon", "local_eps0", "local_delta0"), table.T, strict=True))
 
 
-def pairs(
-    n: int, rate: float, tv: float, eps0: float, rounds: FloatArray, delta: float, moved: float = 0.0
-) -> Columns:
-    """Return an upper bound on epsilon of T rounds for every T, where eps0-LDP reports replace others.
-
-    Their total variation is at most that of the others (Theorem D with delta0 > 0,
-    ``docs/theory/every_randomiser.md``).
-
-    Args:
-        n: number of clients.
-        rate: probability with which each takes part in a round.
-        tv: total variation of two reports before they are replaced.
-        eps0: local privacy parameter.
-        rounds: numbers of rounds.
-        delta: target.
-        moved: as for ``via_pld.upper_columns``.
-    """
-    return via_pld.upper_columns(
-        eps0,
-        lambda: _outcomes(n, rate, tv, eps0, via_pld.nats(rounds, delta)),
-        rounds=rounds,
-        delta=delta,
-        moved=moved,
-    )
-
-
-# Every guarantee is asked about twice, without failures and with them.
-@functools.lru_cache(maxsize=1)
-def _outcomes(n: int, rate: float, tv: float, eps0: float, nats: float) -> Outcomes:
-    most = math.tanh(eps0 / 2)
-    return kinds_outcomes(n=n, k=n, eps0=eps0, tv=min(tv, most), rate=rate, nats=nats)
-
-
 def by_replacing(
     sigma: float,
     delta: float,
@@ -114,7 +78,7 @@ def by_replacing(
         delta: target, > 0.
         failures: function of eps0, delta0 and epsilon that returns what the failures of a guarantee cost of
             delta at epsilon. It only steers the search.
-        without: function of eps0 that returns epsilon without failures, as ``pairs`` does.
+        without: function of eps0 that returns epsilon of eps0-LDP reports, without failures.
         bound: function of eps0 and delta0 that returns an upper bound on epsilon of the reports.
         most: an epsilon that is known; larger ones are not looked for.
     """
@@ -168,4 +132,6 @@ def guarantee(
     low, high = math.log(_LEAST_EPS0), math.log(via_pld.LARGEST_EPS0)
     if excess(high) >= 0:
         return None
-    return found(low if excess(low) <= 0 else float(scipy.optimize.brentq(excess, low, high, xtol=1e-9)))
+    local = found(low if excess(low) <= 0 else float(scipy.optimize.brentq(excess, low, high, xtol=1e-9)))
+    # the root may lie where delta0 becomes 1
+    return local if local[1] < 1 else None

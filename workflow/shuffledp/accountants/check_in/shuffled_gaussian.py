@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shuffledp import numerics
-from shuffledp.accountants import gaussian_reports, systems, via_pld
+from shuffledp.accountants import gaussian_reports, systems, via_kinds, via_pld
 from shuffledp.accountants.check_in import replaced, shuffled
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checkin import liew2022_conversions
@@ -86,16 +86,8 @@ def _by_replacing(
         sigma,
         delta,
         failures=failures,
-        without=lambda eps0: gaussian_reports.pairs(n, rate, tv, eps0, rounds, delta),
-        bound=lambda eps0, delta0: replaced.columns(
-            functools.partial(gaussian_reports.pairs, n, rate, tv, eps0),
-            n=n,
-            rate=rate,
-            eps0=eps0,
-            delta0=delta0,
-            rounds=rounds,
-            delta=delta,
-        ),
+        without=lambda eps0: via_kinds.columns(n, rate, eps0, rounds, delta, tv=tv),
+        bound=lambda eps0, delta0: replaced.columns(n, rate, eps0, delta0, rounds, delta, tv=tv),
         most=most,
     )
 

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from shuffledp.accountants import gaussian_reports, systems, via_pld, via_rdp
+from shuffledp.accountants import gaussian_reports, systems, via_kinds, via_pld, via_rdp
 from shuffledp.accountants.registry import Columns, register
 from shuffledp.checks import FloatArray
 from shuffledp.distributions.lognormal_sums import Bound
@@ -63,7 +63,7 @@ def _pld(*, n: int, sigma: float, rounds: FloatArray, delta: float) -> Columns:
             return moved(reports=n, eps0=eps0, delta0=delta0)
 
         def pairs(eps0: float, delta0: float = 0.0) -> Columns:
-            return gaussian_reports.pairs(n, 1.0, tv, eps0, one, delta, distance(eps0, delta0))
+            return via_kinds.columns(n, 1.0, eps0, one, delta, tv=tv, moved=distance(eps0, delta0))
 
         def failures(eps0: float, delta0: float, eps: float) -> float:
             return float(one[0]) * distance(eps0, delta0) * (1 + math.exp(eps))
