@@ -120,8 +120,8 @@ def test_small_numbers_of_reports_are_bounded_from_above():
     for order in (2, 12, 40):
         moments = liew2022_distributed.gaussian_log_moment(order, k=k, sigma=0.8)
         exact = stats.binom.logpmf(k, 10**4 - 1, 0.03) + moments + np.log(-np.expm1(-moments))
-        law = liew2022_distributed._whole_law(10**4 - 1, 0.03)
-        found = liew2022_distributed._Moments(law, 0.8, 1).upto(order)[-1]
+        law = liew2022_distributed._whole_law
+        found = liew2022_distributed._moments(law, 10**4 - 1, 0.03, 0.8, 1).upto(order)[-1]
         top = float(exact.max())
         summed = top + math.log(float(np.exp(exact - top).sum()))
         assert summed - 1e-9 <= found <= summed + 0.1 * abs(summed)
@@ -174,6 +174,27 @@ def test_theorem_5_as_printed(order):
 
 def test_orders_beyond_those_evaluated():
     assert liew2022_distributed.theorem_5(2**13 + 1, **SMALL) == math.inf
+
+
+def test_orders_beyond_those_that_a_long_list_of_reports_leaves_time_for(monkeypatch):
+    orders, setting = np.array([2, 3, 50, 51, 1000]), {"n": 400, "rate": 0.25, "sigma": 3.0, "cut": 200}
+    for as_printed in (False, True):
+        whole = liew2022_distributed.theorem_5_by_lemma_5(orders, **setting, as_printed=as_printed)
+        with monkeypatch.context() as patch:
+            patch.setattr(liew2022_distributed, "_MOST_TERMS", 50 * (200 + 2))
+            other = {**setting, "sigma": math.nextafter(3.0, 4.0)}  # nothing is remembered of it
+            some = liew2022_distributed.theorem_5_by_lemma_5(orders, **other, as_printed=as_printed)
+        assert np.isfinite(whole).all()
+        np.testing.assert_allclose(some, [*whole[:3], math.inf, math.inf], rtol=1e-12)
+
+
+def test_moments_do_not_depend_on_the_orders_that_were_asked_for_before():
+    orders, setting = np.arange(2, 400), {"n": 500, "rate": 0.02, "sigma": 1.5}
+    at_once = liew2022_distributed.theorem_5(orders, **setting)
+    for lru in (liew2022_distributed._moments, liew2022_distributed._printed_moments):
+        lru.cache_clear()
+    one_by_one = [liew2022_distributed.theorem_5(int(order), **setting) for order in (*orders[::-7], *orders)]
+    np.testing.assert_allclose(one_by_one[-orders.size :], at_once, rtol=1e-14)
 
 
 # --- losses with a public number of reports

@@ -30,6 +30,7 @@ The paper leaves open or has wrong:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -50,6 +51,7 @@ _WIDTH = 9e-4
 _MOST_LISTED = 2**20  # largest number of reports that Lemma 5 may take one by one
 _SHRINK = 0.95  # ratio of the ends of the ranges into which rare, small numbers of reports are merged
 _TERMS = 2**20  # how many terms of the table of moments are in memory at once
+_MOST_TERMS = 2**27  # of that table, in some 20 seconds
 
 
 def gaussian_log_moment(
@@ -112,7 +114,8 @@ class _Weights(NamedTuple):
     low: FloatArray
 
 
-# Maps the number of other clients and the rate to a bound on the law of how many of them report.
+# Maps the number of other clients and the rate to a bound on the law of how many of them report. The same
+# parameter gives the same object, by which the moments are remembered.
 _Law = Callable[[int, float], _Weights]
 
 
@@ -147,6 +150,7 @@ def _whole_law(others: int, rate: float) -> _Weights:
     return _joined(common, _Weights(log_below, low), _nobody(others, rate))
 
 
+@functools.lru_cache(maxsize=8)
 def _lemma_4(slack: float) -> _Law:
     def law(others: int, rate: float) -> _Weights:
         mean = others * rate
@@ -158,6 +162,16 @@ def _lemma_4(slack: float) -> _Law:
     return law
 
 
+@functools.lru_cache(maxsize=8)
+def _lemma_4_printed(slack: float) -> _Law:
+    def law(others: int, rate: float) -> _Weights:
+        mean = others * rate
+        return _Weights(np.array([-(slack**2) * mean / 2, 0.0]), np.array([1.0, (1 - slack) * mean + 1]))
+
+    return law
+
+
+@functools.lru_cache(maxsize=8)
 def _lemma_5(cut: int) -> _Law:
     def law(others: int, rate: float) -> _Weights:
         if min(cut, others) > _MOST_LISTED:
@@ -177,38 +191,70 @@ def _lemma_5(cut: int) -> _Law:
 
 
 class _Moments:
-    """log sum_k b_k (E_p (q/p)^l - 1) for l = 2, 3, ..., computed once."""
+    """Logarithms of sums over the number of reports, for l = 2, 3, ..., each computed once.
 
-    def __init__(self, weights: _Weights, sigma: float, dimension: int) -> None:
-        self._weights, self._sigma, self._dimension = weights, sigma, dimension
+    Attributes:
+        largest_order: the largest l that does not take too long.
+    """
+
+    def __init__(self, sums: Callable[[FloatArray], FloatArray], numbers: int) -> None:
+        """Take the function from a column of l to the logarithms, and how many numbers it sums over."""
+        self.largest_order = min(LARGEST_ORDER, _MOST_TERMS // max(numbers, 1))
+        self._sums, self._chunk = sums, max(1, _TERMS // max(numbers, 1))
         self._known = np.empty(0)
 
-    def _largest_from(self, low: FloatArray, order: FloatArray) -> FloatArray:
+    def upto(self, top: int) -> FloatArray:
+        """Return the logarithms for l = 2..top."""
+        known = self._known  # another thread may be lengthening it too
+        while known.size < top - 1:
+            first = known.size + 2
+            order = np.arange(first, min(top, first + self._chunk - 1) + 1, dtype=np.float64)
+            known = np.concatenate([known, self._sums(order[:, None])])
+        self._known = known
+        return known[: top - 1]
+
+
+# Whoever searches for the best order asks several times, for ever larger ones.
+@functools.lru_cache(maxsize=8)
+def _moments(law: _Law, others: int, rate: float, sigma: float, dimension: int) -> _Moments:
+    """Return log sum_k b_k (E_p (q/p)^l - 1)."""
+    weights = law(others, rate)
+    low = weights.low[None, :]
+
+    def largest_from(order: FloatArray) -> FloatArray:
         """Return log of the largest moment at k >= low (> 0); moments fall with k from sqrt(l) on."""
-        value = _log_moment(order, low, self._sigma, self._dimension)
+        value = _log_moment(order, low, sigma, dimension)
         most = int(math.sqrt(float(order.max()))) + 1
         if low.min() >= most or (low == 0).all():
             return value
         k = np.arange(1.0, most + 1)[:, None]
-        table = _log_moment(order.T, k, self._sigma, self._dimension)
+        table = _log_moment(order.T, k, sigma, dimension)
         table = np.maximum.accumulate(table[::-1])[::-1]
         later = table[np.clip(low[0].astype(np.int64), 1, most) - 1].T
         return np.where((low > 0) & (low < most), np.maximum(value, later), value)
 
-    def upto(self, top: int) -> FloatArray:
-        """Return the logarithms for l = 2..top."""
-        chunk = max(1, _TERMS // self._weights.low.size)
-        while self._known.size < top - 1:
-            first = self._known.size + 2
-            order = np.arange(first, min(top, first + chunk - 1) + 1, dtype=np.float64)[:, None]
-            low = self._weights.low[None, :]
-            moments = self._largest_from(low, order)
-            # the two logarithms of the variances nearly cancel
-            moments += 8 * numerics.EPSILON * self._dimension * order / np.maximum(low, 1.0)
-            excess = moments + np.log(-np.expm1(-np.maximum(moments, 1e-300)))
-            new = special.logsumexp(excess + self._weights.log_weight, axis=1)
-            self._known = np.concatenate([self._known, new])
-        return self._known[: top - 1]
+    def sums(order: FloatArray) -> FloatArray:
+        moments = largest_from(order)
+        # the two logarithms of the variances nearly cancel
+        moments += 8 * numerics.EPSILON * dimension * order / np.maximum(low, 1.0)
+        excess = moments + np.log(-np.expm1(-np.maximum(moments, 1e-300)))
+        return special.logsumexp(excess + weights.log_weight, axis=1)
+
+    return _Moments(sums, weights.low.size)
+
+
+@functools.lru_cache(maxsize=8)
+def _printed_moments(law: _Law, others: int, rate: float, sigma: float) -> _Moments:
+    """Return log sum_{k >= 1} b_k e^((l - 1) eps_k(l)), as printed."""
+    weights = _somebody(law(others, rate))
+    k = weights.low[None, :]
+
+    def sums(order: FloatArray) -> FloatArray:
+        widths = order * np.log1p(1 / k) - np.log1p(order / k)
+        each = weights.log_weight + widths / 2 - (order + 1) / (sigma**2 * (k + 1))
+        return special.logsumexp(each, axis=1)
+
+    return _Moments(sums, weights.low.size)
 
 
 def _theorem_5(
@@ -217,11 +263,11 @@ def _theorem_5(
     """Return Theorem 5 in both directions of neighbours, by a bound on the law of the number of others."""
     orders = checks.integer_orders(order)
     flat = orders.ravel()
-    moments = _Moments(law(n - 1, rate), sigma, dimension)
+    moments = _moments(law, n - 1, rate, sigma, dimension)
     log_rate, log_rest = math.log(rate), math.log1p(-rate)
 
     def bound(lam: float) -> float:
-        if lam > LARGEST_ORDER:
+        if lam > moments.largest_order:
             return math.inf
         top = int(lam)
         j, known = np.arange(2.0, top + 1), moments.upto(top)
@@ -268,7 +314,7 @@ def theorem_5(
     """
     n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
     if as_printed:
-        return _printed(order, n, rate, sigma, _somebody(_whole_law(n - 1, rate)), first=3)
+        return _printed(order, n, rate, sigma, _whole_law, first=3)
     return _theorem_5(order, n, rate, sigma, dimension, _whole_law)
 
 
@@ -306,9 +352,7 @@ def theorem_5_by_lemma_4(
     n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
     slack = checks.probability("slack", slack, zero=True, one=True)
     if as_printed:
-        mean = (n - 1) * rate
-        law = _Weights(np.array([-(slack**2) * mean / 2, 0.0]), np.array([1.0, (1 - slack) * mean + 1]))
-        return _printed(order, n, rate, sigma, law, first=2)
+        return _printed(order, n, rate, sigma, _lemma_4_printed(slack), first=2)
     return _theorem_5(order, n, rate, sigma, dimension, _lemma_4(slack))
 
 
@@ -338,7 +382,8 @@ def theorem_5_by_lemma_5(
             read as 1/(lambda - 1), which is an estimate.
 
     Returns:
-        An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13.
+        An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13, or beyond
+        2^27 over the cut where that is less.
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.
@@ -350,35 +395,23 @@ def theorem_5_by_lemma_5(
             f"cut must be at least (n - 1) rate = {(n - 1) * rate:g}, the mean number of reports, got {cut}"
         )
     if as_printed:
-        return _printed(order, n, rate, sigma, _somebody(_lemma_5(cut)(n - 1, rate)), first=3)
+        return _printed(order, n, rate, sigma, _lemma_5(cut), first=3)
     return _theorem_5(order, n, rate, sigma, dimension, _lemma_5(cut))
 
 
 def _printed(
-    order: ArrayLike, n: int, rate: float, sigma: float, law: _Weights, *, first: int
+    order: ArrayLike, n: int, rate: float, sigma: float, law: _Law, *, first: int
 ) -> float | FloatArray:
     """Return lines 12 and 13, or 14 and 15, with the printed moments and exponents, over k >= 1 by ``law``.
 
     The sum over l with a factor 3 begins at ``first``.
     """
     orders = checks.integer_orders(order)
+    moments = _printed_moments(law, n - 1, rate, sigma)
     log_rate, log_rest = math.log(rate), math.log1p(-rate)
-    known = np.empty(0)
-
-    def mixed(first: int, top: int) -> FloatArray:
-        """Return log sum_k b_k e^((l - 1) eps_k(l)) for l = first..top."""
-        nonlocal known
-        k, chunk = law.low[None, :], max(1, _TERMS // max(law.low.size, 1))
-        while known.size < top - 1:
-            start = known.size + 2
-            j = np.arange(start, min(top, start + chunk - 1) + 1, dtype=np.float64)[:, None]
-            widths = j * np.log1p(1 / k) - np.log1p(j / k)
-            each = law.log_weight + widths / 2 - (j + 1) / (sigma**2 * (k + 1))
-            known = np.concatenate([known, special.logsumexp(each, axis=1)])
-        return known[first - 2 : top - 1]
 
     def bound(lam: float) -> float:
-        if lam > LARGEST_ORDER:
+        if lam > moments.largest_order:
             return math.inf
         top = int(lam)
         pairs = numerics.log_binomial(lam, np.array([2.0])) + 2 * log_rate + (lam - 2) * log_rest
@@ -387,10 +420,10 @@ def _printed(
         more = numerics.log_binomial(lam, m) + (lam - m) * log_rate + m * log_rest
         parts = [
             np.array([(lam - 1) * log_rest + math.log(lam * rate - rate + 1)]),
-            pairs + mixed(2, 2),
+            pairs + moments.upto(2),
             pairs + (n - 1) * log_rest + 1 / sigma**2,
             math.log(3) + alone + j * (j - 1) / (2 * sigma**2),
-            math.log(3) + more + mixed(first, top),
+            math.log(3) + more + moments.upto(top)[first - 2 :],
         ]
         return max(float(special.logsumexp(np.concatenate(parts))), 0.0) / (lam - 1)
 
