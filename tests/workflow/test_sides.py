@@ -44,7 +44,7 @@ PRODUCTS = 1e-9
 # The same where epsilon hangs on a search: of one round of the shuffled Gaussian, on a root that is moved
 # outward until the computed profile confirms it, by 1e-9 at first, and how often that doubles hangs on last
 # bits (3e-7 was seen); of check-ins with Gaussian noise, on a guarantee of the noise that is found to 1e-9.
-SEARCHED = {"shuffled-gaussian-pair": 1e-6, "check-in-gaussian-pld": 1e-6}
+SEARCHED = {"shuffled-gaussian-pair": 1e-6, "shuffled-gaussian-blanket": 1e-6, "check-in-gaussian-pld": 1e-6}
 
 
 slow = pytest.mark.slow

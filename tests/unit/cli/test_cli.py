@@ -340,7 +340,7 @@ def test_a_mechanism_that_one_protocol_has_needs_no_protocol():
     alone = as_json(*command)
     assert alone == as_json(*command, "--protocol", "shuffle")
     assert alone["setting"] == {"n": 7, "sigma": 2, "rounds": 2, "delta": 1e-5}
-    names = {"lower": "shuffled-gaussian-pair", "upper": "shuffled-gaussian-pld"}
+    names = {"lower": "shuffled-gaussian-pair", "upper": "shuffled-gaussian-blanket"}
     assert alone["bracket"]["names"] == names
 
 
@@ -348,7 +348,7 @@ def test_a_mechanism_that_one_protocol_has_needs_no_protocol():
 def test_the_default_accountant_is_the_systems():
     assert (
         as_json("delta", *words(GAUSSIAN), "--eps", "1", "--mechanism", "gaussian")["accountant"]["name"]
-        == "shuffled-gaussian-pld"
+        == "shuffled-gaussian-blanket"
     )
     assert as_json("delta", *words(KRR), "--eps", "1", *OF_KRR)["accountant"]["name"] == "krr-weak"
     assert as_json("delta", *words(DELTA))["accountant"]["name"] == "clones-joint-pld"
@@ -1037,8 +1037,8 @@ def test_rounds_are_found_where_no_eps0_sets_what_is_sent():
     command = ("calibrate", *words(options), "--mechanism", "gaussian")
     rounds = as_json(*command)["rounds"]
     setting = {"n": 1000, "sigma": 20, "delta": 1e-5}
-    assert accountants.epsilon("shuffled-gaussian-pld", **setting, rounds=rounds) <= 1
-    assert accountants.epsilon("shuffled-gaussian-pld", **setting, rounds=rounds + 1) > 1
+    assert accountants.epsilon("shuffled-gaussian-blanket", **setting, rounds=rounds) <= 1
+    assert accountants.epsilon("shuffled-gaussian-blanket", **setting, rounds=rounds + 1) > 1
     assert "leave out one of --clients, --sigma, --rounds, --delta, which is found; got all" in refusal(
         *command, "--rounds", "5"
     )

@@ -1,8 +1,11 @@
-"""Shuffled reports with Gaussian noise, by the local guarantees (eps0, delta0) that the noise gives.
+"""Shuffled reports with Gaussian noise, by two means: local guarantees of the noise, and a common blanket.
 
-Reports with one of these guarantees are near to eps0-LDP ones of no larger total variation, and delta pays
-for the difference. A larger eps0 leaves less to pay for, and hides a client less well among the others. For
-each number of rounds nearly the best guarantee is searched for.
+Reports with a local guarantee (eps0, delta0) are near to eps0-LDP ones of no larger total variation, and
+delta pays for the difference. A larger eps0 leaves less to pay for, and hides a client less well among the
+others. For each number of rounds nearly the best guarantee is searched for. Records may be vectors.
+
+Reports of records in [0, 1] have a part in common whatever the records, the blanket, whose bound is much
+closer to the truth.
 """
 
 from __future__ import annotations
@@ -14,16 +17,23 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from shuffledp import numerics
 from shuffledp.accountants import via_pld
 from shuffledp.accountants.registry import Columns
 from shuffledp.checks import FloatArray
+from shuffledp.pld.outcomes import connect_the_dots
 from shuffledp.profiles.gaussian import gaussian_delta
+from shuffledp.profiles.gaussian_blanket import gaussian_blanket_epsilon, gaussian_blanket_outcomes
+from shuffledp.profiles.shuffled_gaussian import LARGEST_SIGMA, MOST_CLIENTS, SMALLEST_SIGMA
 
 # Share of delta that failures cost, at epsilon without them, where the search begins, and the largest share
 # at which it does. The least bound is mostly near by.
 _SHARE, _LARGEST_SHARE = 0.45, 0.6
 _STEP, _TRIES = 0.5, 40  # step of the search, in logs of that cost, and how many beginnings are tried
 _LEAST_EPS0 = 1e-9  # a smaller local guarantee would gain nothing
+# Losses left out of the blanket's pair may have a share 10^_LEFT_OUT of delta in all rounds. The delta of a
+# round down to which the pair is computed is rounded to so many powers of 10: many settings share a pair.
+_LEFT_OUT, _LOST_STEP, _LEAST_LOST = -4, 5, 1e-90
 
 
 class Bound(NamedTuple):
@@ -60,6 +70,43 @@ def columns(
         rows.append(min([least, *found]))
     table = np.array(rows, dtype=np.float64).reshape(-1, 3)
     return dict(zip(("epsilon", "local_eps0", "local_delta0"), table.T, strict=True))
+
+
+def by_blanket(
+    n: int, rate: float, sigma: float, *, bare: FloatArray, rounds: FloatArray, delta: float
+) -> Columns:
+    """Return an upper bound on epsilon of T rounds for every T, by the blanket of records in [0, 1].
+
+    More clients and more noise hide a client better, so beyond the largest that are computed the bound is
+    that at these.
+
+    Args:
+        n: number of clients.
+        rate: probability with which each takes part in a round.
+        sigma: deviation of the noise.
+        bare: epsilon without a shuffler for every T, which counts where it is smaller.
+        rounds: numbers of rounds.
+        delta: target.
+    """
+    found = {"epsilon": bare.copy(), "delta_error": np.zeros(bare.shape)}
+    if sigma < SMALLEST_SIGMA or delta == 0 or not rounds.any():
+        return found
+    n, sigma = min(n, MOST_CLIENTS), min(sigma, LARGEST_SIGMA)
+    alone = rounds == 1
+    if alone.any():
+        least = np.minimum(gaussian_blanket_epsilon(delta, n=n, sigma=sigma, rate=rate), bare[alone])
+        found["epsilon"][alone], found["delta_error"][alone] = least, numerics.OUTWARD
+    several = rounds > 1
+    if several.any():
+        lost = math.log10(delta / float(rounds.max())) + _LEFT_OUT
+        lost = 10.0 ** (_LOST_STEP * math.floor(lost / _LOST_STEP))
+        pair = gaussian_blanket_outcomes(n=n, sigma=sigma, rate=rate, lost=max(lost, _LEAST_LOST))
+        composed = via_pld.columns(
+            [pair], rounded=connect_the_dots, rounds=rounds[several], delta=delta, bound="upper"
+        )
+        found["epsilon"][several] = np.minimum(composed["epsilon"], bare[several])
+        found["delta_error"][several] = composed["delta_error"]
+    return found
 
 
 def by_replacing(

@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -25,9 +24,9 @@ from numpy.typing import ArrayLike
 
 from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray
-from shuffledp.distributions.lognormal import convex
 from shuffledp.distributions.lognormal_sums import Bound, LogNormalSum, Side
 from shuffledp.pld.outcomes import Outcomes
+from shuffledp.profiles.chords import Ratios, changes, raised
 
 WAYS = ("forward", "reverse")
 DIRECTIONS = (*WAYS, "both")
@@ -140,7 +139,7 @@ def shuffled_gaussian_outcomes(
             f"log-normal terms takes some sqrt(n) points, got {n!r}"
         )
     loss, above, below = _grid(total.n, total.sigma)
-    law = _raised(loss, above) if bound == "upper" else _lowered(loss, above, below)
+    law = raised(loss, above) if bound == "upper" else _lowered(loss, above, below)
     if direction == "forward":
         return Outcomes(law.mass * np.exp(law.loss), law.loss, law.mean_at_infinity)
     return Outcomes(law.mass, -law.loss, law.mass_at_zero)
@@ -290,47 +289,7 @@ def _walk(total: LogNormalSum, side: Side) -> Iterator[tuple[float, float, float
         yield loss, value, lower
 
 
-class _Ratios(NamedTuple):
-    """A law of S/n; arrays of one length.
-
-    Attributes:
-        loss: log(S/n), finite.
-        mass: probabilities.
-        mass_at_zero: probability that S is 0.
-        mean_at_infinity: part of the mean that lies at infinity.
-    """
-
-    loss: FloatArray
-    mass: FloatArray
-    mass_at_zero: float = 0.0
-    mean_at_infinity: float = 0.0
-
-
-def _changes(loss: FloatArray, gaps: FloatArray, values: FloatArray) -> tuple[np.ndarray, FloatArray]:
-    """Return the law whose expectations E(S/n - k)_+ (or E(k - S/n)_+, for k < 1) lie on the largest convex
-    function below the chords through some values, as indices and masses."""
-    slopes = np.diff(values) / gaps
-    changes = np.diff(slopes, prepend=0.0, append=0.0)
-    changes[loss == 0] += 1.0  # the values change from puts to calls here
-
-    def share(before: np.ndarray, left_out: np.ndarray, after: np.ndarray) -> FloatArray:
-        near, far = loss[before] - loss[left_out], loss[before] - loss[after]
-        return np.expm1(near) / np.expm1(far) * np.exp(loss[left_out] - loss[after])
-
-    return convex(changes, share)
-
-
-def _raised(loss: FloatArray, above: FloatArray) -> _Ratios:
-    """Return the law on 0, the grid and infinity whose expectations lie on the chords of upper bounds."""
-    gaps = np.exp(loss[:-1]) * np.expm1(np.diff(loss))
-    points = np.insert(loss, 0, -np.inf)
-    kept, mass = _changes(points, np.insert(gaps, 0, math.exp(loss[0])), np.insert(above, 0, 0.0))
-    at_zero = float(mass[0]) if kept[0] == 0 else 0.0
-    inner = kept > 0
-    return _Ratios(points[kept[inner]], mass[inner], at_zero, float(above[-1]))
-
-
-def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> _Ratios:
+def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> Ratios:
     """Return a law whose expectations lie below the lower bounds at the grid's points, and between the points
     below the extensions of the neighbouring chords.
 
@@ -363,5 +322,5 @@ def _lowered(loss: FloatArray, above: FloatArray, below: FloatArray) -> _Ratios:
     values = np.concatenate([[0.0], below[1:-1], left[met] + rise[met] * ahead, [0.0]])
     order = np.argsort(points)
     points, values = points[order], values[order]
-    kept, mass = _changes(points, np.exp(points[:-1]) * np.expm1(np.diff(points)), values)
-    return _Ratios(points[kept], mass)
+    kept, mass = changes(points, np.exp(points[:-1]) * np.expm1(np.diff(points)), values)
+    return Ratios(points[kept], mass)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import fft
 
 from shuffledp.checks import FloatArray, IntArray
-from shuffledp.distributions.lognormal import MASS_ERROR, LogNormal
+from shuffledp.distributions.lognormal import MASS_ERROR, LogNormal, Rounded
 from shuffledp.distributions.lognormal_sums import tuning
 from shuffledp.distributions.lognormal_sums.plan import Plan, window
 from shuffledp.distributions.lognormal_sums.terms import round_down, round_up
@@ -64,28 +64,50 @@ def _spectrum(exponents: FloatArray, index: IntArray, points: int) -> _Spectrum:
     return _Spectrum(1.0 + (fft.rfft(dense) - others), error, centre)
 
 
-class Contour:
+class TiltedSum:
     """The tilted law of sign * S on a window, which gives prices at the strikes inside.
 
-    The law of a term is that of ``terms``, and at most one term lies above the cut.
+    S is a sum of n independent terms on a lattice, of which all but one are of a given body, and the last is
+    of the body or a jump.
+
+    Args:
+        n: number of terms, >= 2.
+        body: the law of a term that is no jump.
+        jumps: masses of jumps of one term; any of the n may be the one that jumps.
+        anchor: point 0 of the lattice.
+        step: of the lattice.
+        sign: 1 for calls, -1 for puts.
+        target: the strike that the tilt was chosen for.
+        tilt: theta > 0, of sign * S.
+        shifts: tilts, relative to ``tilt``, by which the window is found.
+        largest: of the absolute values of the terms.
     """
 
-    def __init__(self, law: LogNormal, n: int, bound: Bound, plan: Plan) -> None:
-        self._n, self._step = n, plan.step
-        self._sign, self._target, self._tilt = plan.place.sign, plan.place.strike, plan.place.tilt
-        self.planned_steepness = plan.steepness
-        self.attained = 0.0  # relative error at the target; set once a price there is known
-        self.terms = terms = round_down(law, plan) if bound == "lower" else round_up(law, plan)
+    def __init__(
+        self,
+        n: int,
+        body: Rounded,
+        jumps: Rounded,
+        *,
+        anchor: float,
+        step: float,
+        sign: int,
+        target: float,
+        tilt: float,
+        shifts: FloatArray,
+        largest: float,
+    ) -> None:
+        self._n, self._step, self._sign, self._target, self._tilt = n, step, sign, target, tilt
+        self._largest = largest
         # a put on S is a call on -S, so the points carry the sign
-        sign = self._sign
-        self._body = sign * terms.body.index, np.log(terms.body.mass)
+        self._body = sign * body.index, np.log(body.mass)
         self._last = (
-            sign * np.concatenate([terms.body.index, terms.jumps.index]),
-            np.log(np.concatenate([terms.body.mass, n * terms.jumps.mass])),
+            sign * np.concatenate([body.index, jumps.index]),
+            np.log(np.concatenate([body.mass, n * jumps.mass])),
         )
-        self._anchor = sign * terms.anchor
-        self._log_front = self._log_moment(self._tilt) - self._tilt * sign * self._target
-        self._transform(*self._window(plan.shifts))
+        self._anchor = sign * anchor
+        self._log_front = self._log_moment(tilt) - tilt * sign * target
+        self._transform(*self._window(shifts))
 
     def _exponents(self, part: tuple[IntArray, FloatArray], tilt: float) -> FloatArray:
         return part[1] + tilt * (self._anchor + self._step * part[0])
@@ -144,11 +166,6 @@ class Contour:
         """Number of points of the window."""
         return self._above.size
 
-    @property
-    def is_put(self) -> bool:
-        """Whether this is a contour for puts."""
-        return self._sign < 0
-
     def _place(self, ahead: float) -> int:
         """Return the first point of the window more than ``ahead`` beyond the target."""
         return min(max(math.floor((ahead - self._start) / self._step) + 1, 0), self._above.size - 1)
@@ -169,19 +186,53 @@ class Contour:
         norm = math.sqrt(1 / (4 * theta * self._step) + math.exp(-2)) / theta
         error = math.exp(-theta * move) * (self._noise * norm + self._outside / (math.e * theta))
         error += 4 * EPSILON * points * (abs(mean) + abs(move) * above)
-        relative = self._n * (4 * MASS_ERROR + 2 * EPSILON * (512 + theta * self.terms.second_cut))
+        relative = self._n * (4 * MASS_ERROR + 2 * EPSILON * (512 + theta * self._largest))
         relative += 32 * EPSILON * theta * (strike + self._target)
         return Price(front * scaled, front * (error + relative * abs(scaled)))
 
-    def steepness(self, strike: float, price: float) -> float:
+    def steepness(self, strike: float, price: float, *, planned: float) -> float:
         """Return the root of the price's second derivative over the price.
 
         The error that the rounding of terms makes is proportional to its square.
+
+        Args:
+            strike: the strike.
+            price: its price, as computed.
+            planned: what was expected.
         """
-        move, reach = self._sign * (strike - self._target), 0.25 / self.planned_steepness
+        move, reach = self._sign * (strike - self._target), 0.25 / planned
         low, high = (float(self._above[self._place(move + side)]) for side in (-reach, reach))
         # a difference of tails, which noise may make negative
         return math.sqrt(max(low - high, 0.0) / (2 * reach * price)) * math.exp(self._log_front / 2)
+
+
+class Contour(TiltedSum):
+    """The tilted law of a sum of log-normal terms.
+
+    The law of a term is that of ``terms``, and at most one term lies above the cut.
+    """
+
+    def __init__(self, law: LogNormal, n: int, bound: Bound, plan: Plan) -> None:
+        self.planned_steepness = plan.steepness
+        self.attained = 0.0  # relative error at the target; set once a price there is known
+        self.terms = terms = round_down(law, plan) if bound == "lower" else round_up(law, plan)
+        super().__init__(
+            n,
+            terms.body,
+            terms.jumps,
+            anchor=terms.anchor,
+            step=plan.step,
+            sign=plan.place.sign,
+            target=plan.place.strike,
+            tilt=plan.place.tilt,
+            shifts=plan.shifts,
+            largest=terms.second_cut,
+        )
+
+    @property
+    def is_put(self) -> bool:
+        """Whether this is a contour for puts."""
+        return self._sign < 0
 
     def bound_on_others(self, strike: float, mean: float) -> float:
         """Bound E(S' - strike)_+ from above, for n - 1 terms below the cut whose sum has the given mean."""

@@ -93,7 +93,10 @@ class LogNormalSum:
             <= max(tuning.ACCURATE, tuning.WORSE * contour.attained) * found.value
         ):
             return False
-        return contour.steepness(strike, found.value) <= tuning.STEEPER * contour.planned_steepness
+        return (
+            contour.steepness(strike, found.value, planned=contour.planned_steepness)
+            <= tuning.STEEPER * contour.planned_steepness
+        )
 
     def _by_a_new_contour(self, place: Place, side: Side, bound: Bound) -> Price:
         strike, steepness = place.strike, place.tilt
@@ -103,7 +106,7 @@ class LogNormalSum:
             found = self._by(contour, strike)
             if not found.value > found.error:
                 break
-            actual = contour.steepness(strike, found.value)
+            actual = contour.steepness(strike, found.value, planned=contour.planned_steepness)
             if side == "call" and found.missing > tuning.ACCURATE * found.value:
                 place = self._planner.place(side, strike, estimate=found.value)
             elif actual <= tuning.STEEPER * steepness:

@@ -1,0 +1,221 @@
+"""The blanket of Gaussian reports, against integrals, random draws and other bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from shuffledp import accountants, profiles
+from shuffledp.pld.outcomes import Outcomes
+from shuffledp.profiles import gaussian_blanket as module
+from shuffledp.profiles.gaussian import gaussian_delta
+from shuffledp.profiles.gaussian_blanket import (
+    gaussian_blanket,
+    gaussian_blanket_epsilon,
+    gaussian_blanket_outcomes,
+)
+
+LOOSE = 1.01  # by how much the bound may exceed what it rounds up
+
+
+def line(sigma, points=1601):
+    """Points of a line, their distance, and a function to the density of a report of a record there."""
+    at = np.linspace(-9 * sigma, 1 + 9 * sigma, points)
+    return at, at[1] - at[0], lambda record: stats.norm.pdf(at, record, sigma)
+
+
+def one_by_one(law, gain, rate, gap):
+    """Integrals over the numbers of reports of two clients: ``law`` is that of the other, up to what he may
+    disclose, and ``gain`` the differing client's own."""
+    alone = gain + (1 - math.exp(EPS)) * law  # one report: of the client, or of the other
+    both = (np.outer(gain, law) + np.outer(law, gain)) / 2
+    absent = (1 - rate) ** 2 * max(1 - math.exp(EPS), 0.0)
+    return (
+        absent
+        + rate * (1 - rate) * np.maximum(alone, 0).sum() * gap
+        + rate**2 * np.maximum(both, 0).sum() * gap**2
+    )
+
+
+EPS = 0.3
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.6])
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
+def test_two_clients_by_quadrature(sigma, rate):
+    _, gap, density = line(sigma)
+    omega = np.minimum(density(0), density(1))
+    gain = density(0) - math.exp(EPS) * density(1)
+    told = rate * (1 - omega.sum() * gap) * rate * np.maximum(gain, 0).sum() * gap
+    exact = one_by_one(omega, gain, rate, gap) + told
+    found = gaussian_blanket(EPS, n=2, sigma=sigma, rate=rate)
+    assert exact * (1 - 1e-6) <= found
+    assert found <= max(exact, 1e-12) * LOOSE
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.4])
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 2.5])
+def test_no_records_of_two_clients_cost_more(sigma, rate):
+    _, gap, density = line(sigma, 801)
+    found = gaussian_blanket(EPS, n=2, sigma=sigma, rate=rate)
+    some = (0.0, 0.3, 0.7, 1.0)
+    for record, other_record, others in itertools.product(some, some, some):
+        gain = density(record) - math.exp(EPS) * density(other_record)
+        assert one_by_one(density(others), gain, rate, gap) <= found * (1 + 1e-6) + 1e-12
+
+
+@pytest.mark.parametrize("sigma", [0.15, 0.4, 1.0, 3.0])
+def test_zero_and_one_are_the_worst_records(sigma):
+    """The lemma of the theory page, at random constants."""
+    _, gap, density = line(sigma, 3001)
+    omega = np.minimum(density(0), density(1))
+    chance = np.random.default_rng(5)
+    for _ in range(60):
+        scale = chance.choice([0.1, 1.0, 0.3 / sigma**2])
+        c, t = np.exp(chance.normal(size=2) * scale)
+        worst = np.maximum(density(0) - c * density(1) - t * omega, 0).sum() * gap
+        for _ in range(10):
+            x, y = chance.beta(0.4, 0.4, 2)
+            value = np.maximum(density(x) - c * density(y) - t * omega, 0).sum() * gap
+            assert value <= worst * (1 + 1e-5) + 1e-13
+
+
+@pytest.mark.parametrize(("n", "sigma", "rate", "eps"), [(20, 1.0, 1.0, 0.8), (300, 2.0, 0.3, 0.05)])
+def test_random_draws(n, sigma, rate, eps):
+    chance = np.random.default_rng(11)
+    runs = 40_000
+    total = np.zeros(runs)
+    for _ in range(n):
+        # a report of 0 or of 1 each second time; of the blanket with the ratio of the lesser density to it
+        record = chance.integers(0, 2, runs)
+        report = chance.normal(record, sigma)
+        ratio = np.exp((2 * report - 1) / (2 * sigma**2) * np.where(record == 0, 1, -1))
+        kept = chance.random(runs) < np.minimum(ratio, 1)
+        towards = np.exp((1 - 2 * report) / (2 * sigma**2))  # of the density of 0 over that of 1
+        gain = np.where(towards > 1, towards - math.exp(eps), 1 - math.exp(eps) / towards)
+        gain = np.where(kept, gain, 0.0)
+        total += np.where(chance.random(runs) < rate, gain, 1 - math.exp(eps))
+    each = np.maximum(total, 0) / n
+    error = 4 * each.std() / math.sqrt(runs)
+    found = gaussian_blanket(eps, n=n, sigma=sigma, rate=rate)
+    assert each.mean() - error <= found <= (each.mean() + error) * LOOSE
+
+
+@pytest.mark.parametrize(
+    ("n", "sigma", "rounds", "most"),
+    [
+        (100, 5.0, 1, 1.09),
+        (100, 5.0, 30, 1.09),
+        (1000, 2.0, 1, 1.2),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (1000, 0.65, 1, 1.02),
+                (1000, 0.65, 100, 1.42),
+                (1000, 2.0, 1000, 1.2),
+                (10**5, 1.0, 1, 1.35),
+                (10**6, 5.0, 3, 1.1),
+            )
+        ),
+    ],
+)
+def test_bounds_nearly_meet(n, sigma, rounds, most):
+    setting = {"n": n, "sigma": sigma, "rounds": rounds, "delta": 1e-6}
+    lower = accountants.epsilon("shuffled-gaussian-pair", **setting)
+    assert lower <= accountants.epsilon("shuffled-gaussian-blanket", **setting) <= most * lower
+
+
+def test_more_noise_and_more_clients_cost_less():
+    eps = np.array([0.0, 0.01, 0.1, 0.5, 2.0])
+    by_eps = gaussian_blanket(eps, n=200, sigma=1.5)
+    assert (np.diff(by_eps) < 0).all()
+    for name, values in {
+        "n": [2, 3, 10, 100, 1000],
+        "sigma": [0.4, 0.6, 1.0, 3.0, 20.0],
+        "rate": [1.0, 0.7, 0.3, 0.01],
+    }.items():
+        found = [
+            gaussian_blanket(0.1, **{"n": 200, "sigma": 1.5, "rate": 1.0, name: value}) for value in values
+        ]
+        assert (np.diff(found) < 0).all(), name
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-4, 1e-9, 1e-40])
+@pytest.mark.parametrize(("n", "sigma"), [(2, 2.0), (50, 0.3), (1000, 4.0)])
+def test_epsilon_is_that_of_the_profile(n, sigma, delta):
+    found = gaussian_blanket_epsilon(delta, n=n, sigma=sigma)
+    assert gaussian_blanket(found, n=n, sigma=sigma) <= delta
+    assert found == 0 or gaussian_blanket(found * (1 - 1e-5), n=n, sigma=sigma) > delta
+    lower = profiles.shuffled_gaussian_epsilon(delta, n=n, sigma=sigma, bound="lower")
+    assert lower <= found <= float(profiles.gaussian_epsilon(delta, mu=1 / sigma))
+
+
+@pytest.mark.parametrize(("n", "sigma", "rate"), [(30, 1.0, 1.0), (500, 3.0, 0.2)])
+def test_outcomes_lie_above_the_profile(n, sigma, rate):
+    pair = gaussian_blanket_outcomes(n=n, sigma=sigma, rate=rate, lost=1e-12)
+    assert isinstance(pair, Outcomes)
+    assert pair.mass.sum() + pair.infinite == pytest.approx(1, abs=1e-9)
+    last = gaussian_blanket_epsilon(1e-9, n=n, sigma=sigma, rate=rate)
+    for eps in np.linspace(0.013, 0.97, 7) * last:
+        exact = gaussian_blanket(eps, n=n, sigma=sigma, rate=rate)
+        for sign in (1, -1):  # both directions have one profile
+            value = pair.mass @ np.maximum(-np.expm1(sign * eps - pair.loss), 0) + pair.infinite
+            value = value if sign > 0 else math.exp(eps) * (value + math.expm1(-eps))
+            assert exact * (1 - 4e-3) <= value <= exact * 1.03
+
+
+def test_a_single_client_and_little_noise_have_the_bound_without_a_shuffler():
+    assert gaussian_blanket(0.7, n=1, sigma=1.3, rate=0.5) == 0.5 * gaussian_delta(eps=0.7, noise=1.3)
+    setting = {"n": 1000, "sigma": 0.05, "rounds": [0, 1, 7], "delta": 1e-6}
+    bare = accountants.epsilon("gaussian-unshuffled", **setting)
+    assert (accountants.epsilon("shuffled-gaussian-blanket", **setting) == bare).all()
+
+
+def test_beyond_what_is_computed_the_bound_is_that_at_the_last_values():
+    setting = {"rounds": 1, "delta": 1e-6}
+    name = "shuffled-gaussian-blanket"
+    last = accountants.epsilon(name, n=10**9, sigma=1000.0, **setting)
+    assert 0 < accountants.epsilon(name, n=10**15, sigma=1000.0, **setting) == last
+    assert accountants.epsilon(name, n=10**9, sigma=1e5, **setting) <= last
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"n": 0}, "n must"),
+        ({"n": 10**12}, "n must be at most 1e.09"),
+        ({"sigma": 0.01}, "sigma must lie in"),
+        ({"rate": 0.0}, "rate must"),
+        ({"rate": 1.5}, "rate must"),
+    ],
+)
+def test_what_is_refused(change, says):
+    setting = {"n": 10, "sigma": 1.0, "rate": 1.0, **change}
+    for call in (
+        lambda: gaussian_blanket(0.1, **setting),
+        lambda: gaussian_blanket_epsilon(1e-6, **setting),
+        lambda: gaussian_blanket_outcomes(**setting),
+    ):
+        with pytest.raises(ValueError, match=says):
+            call()
+
+
+@pytest.mark.parametrize("eps", [-0.1, math.nan, math.inf])
+def test_eps_that_is_refused(eps):
+    with pytest.raises(ValueError, match="eps must"):
+        gaussian_blanket(eps, n=10, sigma=1.0)
+
+
+@pytest.mark.parametrize("constant", ["_DROPPED", "_ROUNDED"])
+def test_a_rougher_layout_only_raises_the_bound(constant, monkeypatch):
+    settings = [(0.05, 300, 2.0), (1.5, 1000, 0.65), (0.5, 10, 2.0)]
+    fine = [gaussian_blanket(eps, n=n, sigma=sigma) for eps, n, sigma in settings]
+    monkeypatch.setattr(module, constant, 30 * getattr(module, constant))
+    rough = [gaussian_blanket(eps, n=n, sigma=sigma) for eps, n, sigma in settings]
+    for close, far in zip(fine, rough, strict=True):
+        assert close * (1 - 5e-3) <= far <= close * 1.3
+    assert rough != fine

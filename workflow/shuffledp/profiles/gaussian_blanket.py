@@ -1,0 +1,379 @@
+"""Shuffled Gaussian reports of any records in [0, 1]: an upper bound by the blanket that all reports share.
+
+n clients add N(0, sigma^2) to records in [0, 1]; each takes part with the probability ``rate``, and a
+shuffler mixes the reports. With the density phi_x of N(x, sigma^2), omega = min(phi_0, phi_1) is part of
+every report's density, whatever the record. Let all other clients disclose their reports that are not drawn
+from omega. Those that are left, and the clients who stay away, are the blanket of balle2019 (Lemma 5.3). For
+a client whose record is x or y,
+
+    delta(eps) <= E (Z_1 + ... + Z_n)_+ / n,
+
+where the Z_i are independent: (phi_x - e^eps phi_y)(W)/omega(W) for a report W from omega, 0 for any other
+report, and 1 - e^eps for an absent client. Of all records in [0, 1], x = 0 and y = 1 make the right side
+largest (docs/theory/gaussian_reports.md). It is the profile of a pair of laws, so rounds may be composed.
+
+Let Y be the ratio of the densities of N(1, sigma^2) and N(0, sigma^2), which is log-normal under the
+latter. Then Z + e^eps - 1 has mean 0. Its law is that of Y - 1 on Y > 1, that of -e^eps (Y - 1) on Y > 1, the
+mass of reports that are not from omega at e^eps - 1, and that of absent clients at 0. So n delta is the price
+of a call at the strike n (e^eps - 1), in the words of ``shuffledp.distributions.lognormal_sums``, and it is
+computed as there: terms are rounded up in convex order, tilted, and cut.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+from scipy import special
+
+from shuffledp import checks, numerics
+from shuffledp.checks import FloatArray, IntArray
+from shuffledp.distributions.lognormal import LogNormal, Rounded, rounded_up
+from shuffledp.distributions.lognormal_sums.contour import TiltedSum
+from shuffledp.pld.outcomes import Outcomes
+from shuffledp.profiles.chords import raised
+from shuffledp.profiles.gaussian import gaussian_delta, gaussian_epsilon
+from shuffledp.profiles.shuffled_gaussian import MOST_CLIENTS, check_sigma
+
+# What follows decides how tight a bound is, and never whether it holds.
+_NODES = 3000  # of the quadrature behind a layout
+_DROPPED = 3e-4  # of the price, what two terms above the cut may add
+_ROUNDED = 3e-3  # of the price, what the rounding of terms may add
+_OUTSIDE = 27.0  # nats: tilted mass beyond either end of the window
+_SHORTFALL = 14.0  # nats: how unlikely the others are to fall short of the second cut
+_MOST_POINTS = 2**20  # of a window
+_MOST_STEPS = 2**40  # from 0 to the ends of a term
+_FINE = 128  # steps from 0 from where on cells may be wider than a step, relative to their distance from 0
+_SPREAD = 0.05  # inverse steepness: largest step, and largest cell
+_STEEPER = 1.2  # how much faster than planned a price may change
+_ATTEMPTS = 4  # layouts tried
+_FAR = 60.0  # inverse tilts to the least value of a term
+_SHIFTS = np.geomspace(0.02, 20.0, 12)  # tilts, relative to the chosen one, by which a window is found
+_POINTS = 80  # of the profile of a round that is composed
+_SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed profile
+
+
+def gaussian_blanket(eps: ArrayLike, *, n: int, sigma: float, rate: float = 1.0) -> float | FloatArray:
+    """Return the privacy profile of shuffled Gaussian reports of any records in [0, 1], rounded up.
+
+    It holds for all data sets, in both directions of neighbours under substitution.
+
+    Args:
+        eps: numbers >= 0, any shape.
+        n: number of clients, at most 1e9.
+        sigma: standard deviation of the noise, from 0.1 to 1000.
+        rate: probability with which each client takes part, in (0, 1].
+
+    Returns:
+        delta at each eps, of the shape of ``eps``: an upper bound, at most that without a shuffler. Above the
+        bound of balle2019 it is by some 3e-3 relative.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    targets = checks.reals("eps", eps, at_least=0.0)
+    setting = _checked(n, sigma, rate)
+    found = np.array([_delta(*setting, one) for one in targets.ravel().tolist()])
+    return checks.like_input(found.reshape(targets.shape))
+
+
+def gaussian_blanket_epsilon(delta: float, *, n: int, sigma: float, rate: float = 1.0) -> float:
+    """Return epsilon of one round of shuffled Gaussian reports of any records in [0, 1], rounded up.
+
+    Args:
+        delta: target, in (0, 1).
+        n: as for ``gaussian_blanket``.
+        sigma: as there.
+        rate: as there.
+
+    Returns:
+        An eps >= 0 at which the profile of ``gaussian_blanket`` was computed and is at most delta; mostly
+        within 1e-9 relative of the least.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    delta = checks.probability("delta", delta)
+    n, sigma, rate = _checked(n, sigma, rate)
+    bare = float(gaussian_epsilon(delta, mu=1 / sigma))
+
+    def excess(eps: float) -> float:
+        return math.log(max(_delta(n, sigma, rate, eps), 1e-320) / delta)
+
+    if excess(0.0) <= 0:
+        return 0.0
+    # of a normal sum, with the variance of one term
+    far = min(bare, 10 * _Terms(n, sigma, rate, 0.0).deviation / n)
+    while far < bare and excess(far) > 0:
+        far = min(2 * far, bare)
+    near = far / 2
+    while near > 1e-12 * bare and excess(near) <= 0:
+        near, far = near / 2, near
+    if excess(far) > 0:
+        return bare
+    found = float(scipy.optimize.brentq(excess, near, far, xtol=_SETTLED * near, rtol=1e-10))
+    step = _SETTLED
+    while found < far and excess(found) > 0:
+        found, step = min(found * (1 + step), far), 2 * step
+    return min(found, bare)
+
+
+@functools.lru_cache(maxsize=8)
+def gaussian_blanket_outcomes(*, n: int, sigma: float, rate: float = 1.0, lost: float = 1e-20) -> Outcomes:
+    """Return the outcomes of one round of shuffled Gaussian reports, to be composed.
+
+    The pair dominates all data sets and their neighbours under substitution, in both directions.
+
+    Args:
+        n: as for ``gaussian_blanket``.
+        sigma: as there.
+        rate: as there.
+        lost: delta in (0, 1) of a round from which on its losses count as infinite.
+
+    Returns:
+        Masses and losses; the profile is raised to its chords between 81 values of eps.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    lost = checks.probability("lost", lost)
+    eps = np.linspace(0.0, gaussian_blanket_epsilon(lost, n=n, sigma=sigma, rate=rate), _POINTS + 1)
+    delta = np.asarray(gaussian_blanket(eps, n=n, sigma=sigma, rate=rate))
+    delta = np.minimum.accumulate(delta) * (1 + numerics.OUTWARD)
+    # both directions are alike: the price of a put at e^-eps is e^-eps delta(eps)
+    loss = np.concatenate([-eps[:0:-1], eps])
+    law = raised(loss, np.concatenate([(delta * np.exp(-eps))[:0:-1], delta]))
+    return Outcomes(law.mass * np.exp(law.loss), law.loss, law.mean_at_infinity)
+
+
+def _checked(n: object, sigma: object, rate: object) -> tuple[int, float, float]:
+    count = checks.count("n", n)
+    if count > MOST_CLIENTS:
+        raise ValueError(
+            f"n must be at most {MOST_CLIENTS:g} for a blanket of Gaussian reports, as the errors of n terms "
+            f"add up, got {n!r}"
+        )
+    return count, check_sigma(sigma), checks.probability("rate", rate, one=True)
+
+
+class _Layout(NamedTuple):
+    """How a price is computed; see ``shuffledp.distributions.lognormal_sums``.
+
+    Attributes:
+        tilt: theta.
+        cut: B; the terms above it are jumps, of which one is counted.
+        second_cut: a jump beyond it counts as that, and the rest is added.
+        step: of the lattice.
+        widest: how many steps the widest cell has.
+        shifts: tilts, relative to ``tilt``, by which a window is found.
+    """
+
+    tilt: float
+    cut: float
+    second_cut: float
+    step: float
+    widest: int
+    shifts: FloatArray
+
+
+class _Terms:
+    """The law of Z + e^eps - 1 at one eps.
+
+    Attributes:
+        apart: probability that a report is not from the blanket.
+        strike: of the call.
+        deviation: of the sum.
+    """
+
+    def __init__(self, n: int, sigma: float, rate: float, eps: float) -> None:
+        self._n, self._rate, self._law = n, rate, LogNormal(sigma)
+        self._factor, self._gain = math.exp(eps), math.expm1(eps)
+        self.apart = -math.expm1(math.log(2) + float(special.log_ndtr(-0.5 / sigma)))
+        self.strike = n * self._gain
+        z = np.linspace(
+            0.5 / sigma, 1 / sigma + 24.0, _NODES
+        )  # of the normal variable behind Y, from Y = 1 on
+        self._gap = np.expm1((z - 0.5 / sigma) / sigma)  # Y - 1
+        self._log_weight = -0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi) * rate)
+        self._log_weight[0] -= math.log(2)
+        square = float(np.exp(self._log_weight) @ self._gap**2) * (1 + self._factor**2)
+        self.deviation = math.sqrt(n * (square + rate * self.apart * self._gain**2))
+
+    def _log_moment(self, tilt: float, cut: float, second_cut: float) -> float:
+        """Return the log of the generating function of the sum, with at most one term above the cut."""
+        gap, log_weight = self._gap, self._log_weight
+        inside, jumps = gap <= cut, (gap > cut) & (gap <= second_cut)
+        parts = [
+            log_weight - tilt * self._factor * gap,
+            log_weight[inside] + tilt * gap[inside],
+            np.array([math.log(self._rate * self.apart) + tilt * self._gain]),
+        ]
+        if self._rate < 1:
+            parts.append(np.array([math.log1p(-self._rate)]))
+        body = numerics.log_sum_exp(np.concatenate(parts))
+        if not jumps.any():
+            return self._n * body
+        jump = numerics.log_sum_exp(log_weight[jumps] + tilt * gap[jumps]) + math.log(self._n)
+        return (self._n - 1) * body + float(np.logaddexp(body, jump))
+
+    def _several_jumps(self, cut: FloatArray) -> FloatArray:
+        """Return what can be added to the price where two terms or more are above the cut, at most.
+
+        (Z_1 + ... + Z_n)_+ is at most the sum of the Y_i with Y_i > 1.
+        """
+        n, rate, at = self._n, self._rate, self._law.normal(1 + cut)
+        above, mean = rate * special.ndtr(-at), rate * special.ndtr(1 / self._law.sigma - at)
+        bound = n * (n - 1) * (mean * above + rate * (n - 2) / 2 * above**2)
+        return np.asarray(bound * (1 + numerics.OUTWARD))
+
+    def _saddle(self, cut: float, second_cut: float) -> tuple[float, float]:
+        """Return the tilt, and an estimate of the price."""
+
+        def size(log_tilt: float) -> float:
+            tilt = math.exp(log_tilt)
+            return self._log_moment(tilt, cut, second_cut) - tilt * self.strike - 2 * log_tilt
+
+        low = math.log(1e-3 / (self.strike + self.deviation))
+        high = math.log(1e3 / self.deviation + 600.0 / max(cut, float(self._gap[1])))
+        best = float(scipy.optimize.minimize_scalar(size, bounds=(low, high), method="bounded").x)
+        spread = 0.02
+        around = [size(best + move) for move in (-spread, 0.0, spread)]
+        curvature = max((around[0] + around[2] - 2 * around[1]) / spread**2, 1e-3)
+        value = around[1] + best - 0.5 * math.log(2 * math.pi * curvature)
+        return math.exp(best), math.exp(min(max(value, -700.0), 700.0))
+
+    def _place(self, estimate: float) -> tuple[float, float, float]:
+        """Choose tilt and cuts, from a first estimate of the price."""
+        gap, largest = self._gap, float(self._gap[-1])
+        with np.errstate(divide="ignore"):
+            several = np.log(self._several_jumps(gap))
+        for _ in range(3):
+            # a cut that moves smoothly with the setting: bounds of neighbouring settings are to be in order
+            cut = float(np.interp(-math.log(_DROPPED * estimate), -several, gap))
+            second = min(max(cut, self.strike + math.sqrt(2 * _SHORTFALL) * self.deviation), largest)
+            tilt, estimate = self._saddle(cut, second)
+            estimate += self._n * self._rate * self._law.call(1 + second)[0]
+        return tilt, cut, second
+
+    def _layout(self, tilt: float, cut: float, second: float, steepness: float) -> _Layout:
+        """Choose the step, for a price that changes with the strike at the relative ``steepness``."""
+        scales = np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0])
+        shifts = np.unique(np.concatenate([tilt * _SHIFTS, scales / self.deviation]))
+        at = self._log_moment(tilt, cut, second) - _OUTSIDE
+        width = sum(
+            min(
+                (self._log_moment(tilt + side * shift, cut, second) - at) / shift for shift in shifts.tolist()
+            )
+            for side in (-1, 1)
+        )
+        step = min(math.sqrt(8 * _ROUNDED / (self._n * self._rate)), _SPREAD) / steepness
+        step = max(step, width / _MOST_POINTS)
+        # a power of 2, for the same reason
+        widest = 2 ** max(int(math.log2(_SPREAD / (steepness * step))), 0)
+        return _Layout(tilt, cut, second, step, widest, shifts)
+
+    def _body(self, layout: _Layout) -> Rounded:
+        """Return the law of a term that is no jump, rounded up."""
+        law, rate, step = self._law, self._rate, layout.step
+        end = _cells(layout.cut, step)
+        rise = rounded_up(law, _lattice(end, layout.widest), step=step, anchor=1.0)
+        negligible = self._factor * self._gap * layout.tilt > _FAR
+        most = float(self._gap[np.argmax(negligible)]) if negligible.any() else float(self._gap[-1])
+        least = _cells(self._factor * most, step)
+        fall = rounded_up(law, _lattice(least, layout.widest), step=step / self._factor, anchor=1.0)
+        below = math.floor(self._gain / step)
+        part = self._gain / step - below
+        index = np.concatenate([rise.index, -fall.index, [-least, below, below + 1, 0]])
+        mass = np.concatenate(
+            [
+                rate * rise.mass,
+                rate * fall.mass,
+                # smaller terms count as the least, which raises the price
+                [rate * law.above(1 + least * step / self._factor)],
+                [rate * self.apart * (1 - part), rate * self.apart * part, 1 - rate],
+            ]
+        )
+        points, inverse = np.unique(index.astype(np.int64), return_inverse=True)
+        total: FloatArray = np.bincount(inverse, weights=mass).astype(np.float64)
+        return Rounded(points[total > 0], total[total > 0])
+
+    def _jumps(self, layout: _Layout) -> Rounded:
+        """Return the masses of a term above the cut, rounded up; beyond the second cut it counts as that."""
+        law, step = self._law, layout.step
+        end = _cells(layout.cut, step)
+        last = self._last(layout)
+        index = np.append(np.arange(end, last, layout.widest), last)
+        inside = (
+            rounded_up(law, index, step=step, anchor=1.0) if index.size > 1 else Rounded(index, np.zeros(1))
+        )
+        mass = self._rate * np.append(inside.mass, law.above(1 + last * step))
+        some = mass > 0
+        return Rounded(np.append(inside.index, last)[some], mass[some])
+
+    def price(self, estimate: float) -> float:
+        """Return the price of the call, rounded up.
+
+        Args:
+            estimate: of the price.
+        """
+        tilt, cut, second = self._place(estimate)
+        steepness = tilt
+        for _ in range(_ATTEMPTS):
+            layout = self._layout(tilt, cut, second, steepness)
+            total = self._total(layout)
+            found = total.price(self.strike)
+            if not found.value > found.error:
+                break
+            actual = total.steepness(self.strike, found.value, planned=steepness)
+            if actual <= _STEEPER * steepness:
+                break
+            steepness = actual
+        step = layout.step
+        excess, error = self._law.call(1 + step * self._last(layout))
+        missing = float(self._several_jumps(np.array(step * _cells(cut, step))))
+        return found.value + found.error + missing + self._n * self._rate * (excess + error)
+
+    def _total(self, layout: _Layout) -> TiltedSum:
+        body = self._body(layout)
+        return TiltedSum(
+            self._n,
+            body,
+            self._jumps(layout),
+            anchor=0.0,
+            step=layout.step,
+            sign=1,
+            target=self.strike,
+            tilt=layout.tilt,
+            shifts=layout.shifts,
+            largest=layout.step * float(max(self._last(layout), -body.index[0], body.index[-1])),
+        )
+
+    def _last(self, layout: _Layout) -> int:
+        """Return the index of the second cut."""
+        return max(_cells(layout.second_cut, layout.step), _cells(layout.cut, layout.step))
+
+
+def _lattice(end: int, widest: int) -> IntArray:
+    """Return indices of lattice points from 0 to ``end``, sparser away from 0."""
+    runs, reached, gap = [np.zeros(1, dtype=np.int64)], 0, 1
+    while reached < end:
+        stop = end if gap == widest else min(2 * _FINE * gap, end)
+        runs.append(np.append(np.arange(reached + gap, stop, gap, dtype=np.int64), stop))
+        reached, gap = stop, min(2 * gap, widest)
+    return np.concatenate(runs)
+
+
+def _cells(value: float, step: float) -> int:
+    return min(max(math.ceil(value / step), 1), _MOST_STEPS)
+
+
+def _delta(n: int, sigma: float, rate: float, eps: float) -> float:
+    bare = rate * gaussian_delta(eps=eps, noise=sigma)
+    if n == 1:
+        return bare
+    found = _Terms(n, sigma, rate, eps).price(n * bare) / n
+    return min(found * (1 + 8 * numerics.EPSILON), bare)
