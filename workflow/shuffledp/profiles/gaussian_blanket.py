@@ -45,15 +45,23 @@ _DROPPED = 3e-4  # of the price, what two terms above the cut may add
 _ROUNDED = 3e-3  # of the price, what the rounding of terms may add
 _OUTSIDE = 27.0  # nats: tilted mass beyond either end of the window
 _SHORTFALL = 14.0  # nats: how unlikely the others are to fall short of the second cut
+_RARE = 1e-3  # expected number of falls that are too rare to count for that
 _MOST_POINTS = 2**20  # of a window
 _MOST_STEPS = 2**40  # from 0 to the ends of a term
+_MOST_CELLS = 2**17  # of the law of a term
 _FINE = 128  # steps from 0 from where on cells may be wider than a step, relative to their distance from 0
 _SPREAD = 0.05  # inverse steepness: largest step, and largest cell
 _STEEPER = 1.2  # how much faster than planned a price may change
-_ATTEMPTS = 4  # layouts tried
+_ATTEMPTS = 8  # layouts tried
 _FAR = 60.0  # inverse tilts to the least value of a term
 _SHIFTS = np.geomspace(0.02, 20.0, 12)  # tilts, relative to the chosen one, by which a window is found
-_POINTS = 80  # of the profile of a round that is composed
+_CHORD = 0.03  # relative error of a chord of the profile that the grid of a round aims at
+_CELLS = 8  # of that grid, at least, in the standard deviation of a normal loss with the same delta at 0
+_GROWTH = 1.4  # by which neighbouring cells of that grid differ, at most
+_COARSE = 3.0  # how many times _ROUNDED is allowed there
+# Where a bound without a shuffler is smaller than this, or n * rate than that, it is hardly improved.
+_SMALLEST, _FEW = 1e-80, 0.01
+_LEAST_CELL = 1e-12  # of Y near 1, so that neighbouring points are different doubles
 _SETTLED = 1e-9  # relative distance of an epsilon from the root of the computed profile
 
 
@@ -70,7 +78,9 @@ def gaussian_blanket(eps: ArrayLike, *, n: int, sigma: float, rate: float = 1.0)
 
     Returns:
         delta at each eps, of the shape of ``eps``: an upper bound, at most that without a shuffler. Above the
-        bound of balle2019 it is by some 3e-3 relative.
+        bound of balle2019 it is by some 3e-3 relative among many clients, and by more among few, where single
+        terms decide. Where that without a shuffler is below 1e-80, or the mean number of reports below 0.01,
+        it is returned.
 
     Raises:
         ValueError: an argument is out of range.
@@ -106,8 +116,7 @@ def gaussian_blanket_epsilon(delta: float, *, n: int, sigma: float, rate: float 
 
     if excess(0.0) <= 0:
         return 0.0
-    # of a normal sum, with the variance of one term
-    far = min(bare, 10 * _Terms(n, sigma, rate, 0.0).deviation / n)
+    far = min(bare, 10 * _delta(n, sigma, rate, 0.0))  # some standard deviations of the loss
     while far < bare and excess(far) > 0:
         far = min(2 * far, bare)
     near = far / 2
@@ -115,6 +124,8 @@ def gaussian_blanket_epsilon(delta: float, *, n: int, sigma: float, rate: float 
         near, far = near / 2, near
     if excess(far) > 0:
         return bare
+    if excess(near) <= 0:
+        return near
     found = float(scipy.optimize.brentq(excess, near, far, xtol=_SETTLED * near, rtol=1e-10))
     step = _SETTLED
     while found < far and excess(found) > 0:
@@ -135,19 +146,44 @@ def gaussian_blanket_outcomes(*, n: int, sigma: float, rate: float = 1.0, lost: 
         lost: delta in (0, 1) of a round from which on its losses count as infinite.
 
     Returns:
-        Masses and losses; the profile is raised to its chords between 81 values of eps.
+        Masses and losses; the profile is raised to its chords between some hundred values of eps.
 
     Raises:
         ValueError: an argument is out of range.
     """
     lost = checks.probability("lost", lost)
-    eps = np.linspace(0.0, gaussian_blanket_epsilon(lost, n=n, sigma=sigma, rate=rate), _POINTS + 1)
-    delta = np.asarray(gaussian_blanket(eps, n=n, sigma=sigma, rate=rate))
+    eps, delta = _grid(*_checked(n, sigma, rate), lost)
     delta = np.minimum.accumulate(delta) * (1 + numerics.OUTWARD)
+    if eps.size == 1:
+        return Outcomes(1 - delta, eps, float(delta[0]))
     # both directions are alike: the price of a put at e^-eps is e^-eps delta(eps)
     loss = np.concatenate([-eps[:0:-1], eps])
     law = raised(loss, np.concatenate([(delta * np.exp(-eps))[:0:-1], delta]))
     return Outcomes(law.mass * np.exp(law.loss), law.loss, law.mean_at_infinity)
+
+
+def _grid(n: int, sigma: float, rate: float, lost: float) -> tuple[FloatArray, FloatArray]:
+    """Return values of eps from 0 to where delta is at most ``lost``, and delta there."""
+    bare = float(gaussian_epsilon(lost, mu=1 / sigma))
+
+    def delta(at: float) -> float:
+        return _delta(n, sigma, rate, at, rounded=_COARSE * _ROUNDED)
+
+    eps, value = [0.0], [delta(0.0)]
+    step = math.sqrt(2 * math.pi) * value[0] / _CELLS
+    while value[-1] > lost and eps[-1] < bare:
+        end = min(eps[-1] + step, bare)
+        eps.append(end)
+        value.append(delta(end))
+        if len(eps) > 2:
+            slope, former = (
+                (value[place] - value[place - 1]) / (math.exp(eps[place]) - math.exp(eps[place - 1]))
+                for place in (-1, -2)
+            )
+            # a chord is too high by its length times an eighth of the change of slope along it
+            sag = abs(slope - former) * math.exp(end) * step / 8
+            step *= min(max(math.sqrt(_CHORD * value[-1] / max(sag, 1e-300)), 1 / _GROWTH), _GROWTH)
+    return np.array(eps), np.array(value)
 
 
 def _checked(n: object, sigma: object, rate: object) -> tuple[int, float, float]:
@@ -168,6 +204,7 @@ class _Layout(NamedTuple):
         cut: B; the terms above it are jumps, of which one is counted.
         second_cut: a jump beyond it counts as that, and the rest is added.
         step: of the lattice.
+        is_coarse: whether a finer step would take too many points.
         widest: how many steps the widest cell has.
         shifts: tilts, relative to ``tilt``, by which a window is found.
     """
@@ -176,6 +213,7 @@ class _Layout(NamedTuple):
     cut: float
     second_cut: float
     step: float
+    is_coarse: bool
     widest: int
     shifts: FloatArray
 
@@ -186,7 +224,6 @@ class _Terms:
     Attributes:
         apart: probability that a report is not from the blanket.
         strike: of the call.
-        deviation: of the sum.
     """
 
     def __init__(self, n: int, sigma: float, rate: float, eps: float) -> None:
@@ -194,14 +231,23 @@ class _Terms:
         self._factor, self._gain = math.exp(eps), math.expm1(eps)
         self.apart = -math.expm1(math.log(2) + float(special.log_ndtr(-0.5 / sigma)))
         self.strike = n * self._gain
-        z = np.linspace(
-            0.5 / sigma, 1 / sigma + 24.0, _NODES
-        )  # of the normal variable behind Y, from Y = 1 on
+        # of the normal variable behind Y, from Y = 1 on
+        z = np.linspace(0.5 / sigma, 1 / sigma + 24.0, _NODES)
         self._gap = np.expm1((z - 0.5 / sigma) / sigma)  # Y - 1
         self._log_weight = -0.5 * z * z + math.log((z[1] - z[0]) / math.sqrt(2 * math.pi) * rate)
         self._log_weight[0] -= math.log(2)
-        square = float(np.exp(self._log_weight) @ self._gap**2) * (1 + self._factor**2)
-        self.deviation = math.sqrt(n * (square + rate * self.apart * self._gain**2))
+        self._square = np.cumsum(np.exp(self._log_weight) * self._gap**2)
+        # of the sum, without falls that are too rare
+        rare = float(np.interp(-math.log(_RARE / n), -special.log_ndtr(-z) - math.log(rate), self._gap))
+        self._falls = self._factor**2 * self._squares(rare) + rate * self.apart * self._gain**2
+
+    def _squares(self, end: float) -> float:
+        """Return E[(Y - 1)^2; 1 < Y < 1 + end], by quadrature."""
+        return float(np.interp(end, self._gap, self._square))
+
+    def _deviation(self, cut: float) -> float:
+        """Return the standard deviation of the sum, without jumps and rare falls."""
+        return math.sqrt(self._n * (self._squares(cut) + self._falls))
 
     def _log_moment(self, tilt: float, cut: float, second_cut: float) -> float:
         """Return the log of the generating function of the sum, with at most one term above the cut."""
@@ -230,39 +276,32 @@ class _Terms:
         bound = n * (n - 1) * (mean * above + rate * (n - 2) / 2 * above**2)
         return np.asarray(bound * (1 + numerics.OUTWARD))
 
-    def _saddle(self, cut: float, second_cut: float) -> tuple[float, float]:
-        """Return the tilt, and an estimate of the price."""
+    def _saddle(self, cut: float, second_cut: float) -> float:
+        """Return the tilt: the saddlepoint of the inversion integral of the price."""
 
         def size(log_tilt: float) -> float:
             tilt = math.exp(log_tilt)
             return self._log_moment(tilt, cut, second_cut) - tilt * self.strike - 2 * log_tilt
 
-        low = math.log(1e-3 / (self.strike + self.deviation))
-        high = math.log(1e3 / self.deviation + 600.0 / max(cut, float(self._gap[1])))
-        best = float(scipy.optimize.minimize_scalar(size, bounds=(low, high), method="bounded").x)
-        spread = 0.02
-        around = [size(best + move) for move in (-spread, 0.0, spread)]
-        curvature = max((around[0] + around[2] - 2 * around[1]) / spread**2, 1e-3)
-        value = around[1] + best - 0.5 * math.log(2 * math.pi * curvature)
-        return math.exp(best), math.exp(min(max(value, -700.0), 700.0))
+        deviation = self._deviation(cut)
+        low = math.log(1e-3 / (self.strike + deviation))
+        high = math.log(1e3 / deviation + 600.0 / max(cut, float(self._gap[1])))
+        return math.exp(scipy.optimize.minimize_scalar(size, bounds=(low, high), method="bounded").x)
 
-    def _place(self, estimate: float) -> tuple[float, float, float]:
-        """Choose tilt and cuts, from a first estimate of the price."""
+    def _place(self, price: float) -> tuple[float, float, float]:
+        """Choose tilt and cuts, from an estimate of the price."""
         gap, largest = self._gap, float(self._gap[-1])
         with np.errstate(divide="ignore"):
             several = np.log(self._several_jumps(gap))
-        for _ in range(3):
-            # a cut that moves smoothly with the setting: bounds of neighbouring settings are to be in order
-            cut = float(np.interp(-math.log(_DROPPED * estimate), -several, gap))
-            second = min(max(cut, self.strike + math.sqrt(2 * _SHORTFALL) * self.deviation), largest)
-            tilt, estimate = self._saddle(cut, second)
-            estimate += self._n * self._rate * self._law.call(1 + second)[0]
-        return tilt, cut, second
+        # a cut that moves smoothly with the setting: bounds of neighbouring settings are to be in order
+        cut = float(np.interp(-math.log(_DROPPED * price), -several, gap))
+        second = min(max(cut, self.strike + math.sqrt(2 * _SHORTFALL) * self._deviation(cut)), largest)
+        return self._saddle(cut, second), cut, second
 
-    def _layout(self, tilt: float, cut: float, second: float, steepness: float) -> _Layout:
+    def _layout(self, tilt: float, cut: float, second: float, steepness: float, rounded: float) -> _Layout:
         """Choose the step, for a price that changes with the strike at the relative ``steepness``."""
         scales = np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0])
-        shifts = np.unique(np.concatenate([tilt * _SHIFTS, scales / self.deviation]))
+        shifts = np.unique(np.concatenate([tilt * _SHIFTS, scales / self._deviation(cut)]))
         at = self._log_moment(tilt, cut, second) - _OUTSIDE
         width = sum(
             min(
@@ -270,20 +309,19 @@ class _Terms:
             )
             for side in (-1, 1)
         )
-        step = min(math.sqrt(8 * _ROUNDED / (self._n * self._rate)), _SPREAD) / steepness
-        step = max(step, width / _MOST_POINTS)
+        step = min(math.sqrt(8 * rounded / (self._n * self._rate)), _SPREAD) / steepness
+        is_coarse, step = step < width / _MOST_POINTS, max(step, width / _MOST_POINTS)
         # a power of 2, for the same reason
-        widest = 2 ** max(int(math.log2(_SPREAD / (steepness * step))), 0)
-        return _Layout(tilt, cut, second, step, widest, shifts)
+        farthest = max(cut, second, self._farthest(tilt)) / step
+        widest = 2 ** max(int(math.log2(max(_SPREAD / (steepness * step), farthest / _MOST_CELLS))), 0)
+        return _Layout(tilt, cut, second, step, is_coarse, widest, shifts)
 
     def _body(self, layout: _Layout) -> Rounded:
         """Return the law of a term that is no jump, rounded up."""
         law, rate, step = self._law, self._rate, layout.step
         end = _cells(layout.cut, step)
         rise = rounded_up(law, _lattice(end, layout.widest), step=step, anchor=1.0)
-        negligible = self._factor * self._gap * layout.tilt > _FAR
-        most = float(self._gap[np.argmax(negligible)]) if negligible.any() else float(self._gap[-1])
-        least = _cells(self._factor * most, step)
+        least = _cells(self._farthest(layout.tilt), step)
         fall = rounded_up(law, _lattice(least, layout.widest), step=step / self._factor, anchor=1.0)
         below = math.floor(self._gain / step)
         part = self._gain / step - below
@@ -301,6 +339,10 @@ class _Terms:
         total: FloatArray = np.bincount(inverse, weights=mass).astype(np.float64)
         return Rounded(points[total > 0], total[total > 0])
 
+    def _farthest(self, tilt: float) -> float:
+        """Return the size of the largest fall that is told from larger ones."""
+        return min(_FAR / tilt, self._factor * float(self._gap[-1]))
+
     def _jumps(self, layout: _Layout) -> Rounded:
         """Return the masses of a term above the cut, rounded up; beyond the second cut it counts as that."""
         law, step = self._law, layout.step
@@ -314,28 +356,36 @@ class _Terms:
         some = mass > 0
         return Rounded(np.append(inside.index, last)[some], mass[some])
 
-    def price(self, estimate: float) -> float:
-        """Return the price of the call, rounded up.
+    def price(self, estimate: float, rounded: float) -> float:
+        """Return the price of the call, rounded up; inf if it cannot be computed.
 
         Args:
             estimate: of the price.
+            rounded: relative error that the rounding of terms may make.
         """
         tilt, cut, second = self._place(estimate)
-        steepness = tilt
+        steepness, least = tilt, math.inf
         for _ in range(_ATTEMPTS):
-            layout = self._layout(tilt, cut, second, steepness)
+            layout = self._layout(tilt, cut, second, steepness, rounded)
+            step = layout.step
+            if step < _LEAST_CELL * self._factor:
+                break
             total = self._total(layout)
             found = total.price(self.strike)
             if not found.value > found.error:
                 break
+            excess, error = self._law.call(1 + step * self._last(layout))
+            missing = float(self._several_jumps(np.array(step * _cells(cut, step))))
+            least = min(least, found.value + found.error + missing + self._n * self._rate * (excess + error))
             actual = total.steepness(self.strike, found.value, planned=steepness)
-            if actual <= _STEEPER * steepness:
+            if missing > 2 * _DROPPED * found.value:
+                tilt, cut, second = self._place(found.value)
+                steepness = max(tilt, actual)
+            elif actual > _STEEPER * steepness and not layout.is_coarse:
+                steepness = actual
+            else:
                 break
-            steepness = actual
-        step = layout.step
-        excess, error = self._law.call(1 + step * self._last(layout))
-        missing = float(self._several_jumps(np.array(step * _cells(cut, step))))
-        return found.value + found.error + missing + self._n * self._rate * (excess + error)
+        return least
 
     def _total(self, layout: _Layout) -> TiltedSum:
         body = self._body(layout)
@@ -371,9 +421,8 @@ def _cells(value: float, step: float) -> int:
     return min(max(math.ceil(value / step), 1), _MOST_STEPS)
 
 
-def _delta(n: int, sigma: float, rate: float, eps: float) -> float:
+def _delta(n: int, sigma: float, rate: float, eps: float, *, rounded: float = _ROUNDED) -> float:
     bare = rate * gaussian_delta(eps=eps, noise=sigma)
-    if n == 1:
+    if n == 1 or bare < _SMALLEST or n * rate < _FEW:
         return bare
-    found = _Terms(n, sigma, rate, eps).price(n * bare) / n
-    return min(found * (1 + 8 * numerics.EPSILON), bare)
+    return min(_Terms(n, sigma, rate, eps).price(n * bare, rounded) / n * (1 + 8 * numerics.EPSILON), bare)
