@@ -42,11 +42,9 @@ from shuffledp.profiles.shuffled_gaussian import MOST_CLIENTS, check_sigma
 # What follows decides how tight a bound is, and never whether it holds.
 _NODES = 3000  # of the quadrature behind a layout
 _DROPPED = 3e-4  # of the price, what two terms above the cut may add
-_ROUNDED = 3e-3  # of the price, what the rounding of terms may add
 _OUTSIDE = 27.0  # nats: tilted mass beyond either end of the window
 _SHORTFALL = 14.0  # nats: how unlikely the others are to fall short of the second cut
 _RARE = 1e-3  # expected number of falls that are too rare to count for that
-_MOST_POINTS = 2**20  # of a window
 _MOST_STEPS = 2**40  # from 0 to the ends of a term
 _MOST_CELLS = 2**17  # of the law of a term
 _FINE = 128  # steps from 0 from where on cells may be wider than a step, relative to their distance from 0
@@ -58,7 +56,6 @@ _SHIFTS = np.geomspace(0.02, 20.0, 12)  # tilts, relative to the chosen one, by 
 _CHORD = 0.03  # relative error of a chord of the profile that the grid of a round aims at
 _CELLS = 8  # of that grid, at least, in the standard deviation of a normal loss with the same delta at 0
 _GROWTH = 1.4  # by which neighbouring cells of that grid differ, at most
-_COARSE = 3.0  # how many times _ROUNDED is allowed there
 # Where a bound without a shuffler is smaller than this, or n * rate than that, it is hardly improved.
 _SMALLEST, _FEW = 1e-80, 0.01
 _LEAST_CELL = 1e-12  # of Y near 1, so that neighbouring points are different doubles
@@ -166,15 +163,15 @@ def _grid(n: int, sigma: float, rate: float, lost: float) -> tuple[FloatArray, F
     """Return values of eps from 0 to where delta is at most ``lost``, and delta there."""
     bare = float(gaussian_epsilon(lost, mu=1 / sigma))
 
-    def delta(at: float) -> float:
-        return _delta(n, sigma, rate, at, rounded=_COARSE * _ROUNDED)
+    def delta(at: float, guess: float) -> float:
+        return _delta(n, sigma, rate, at, _IN_GRID, guess)
 
-    eps, value = [0.0], [delta(0.0)]
+    eps, value = [0.0], [delta(0.0, 1.0)]
     step = math.sqrt(2 * math.pi) * value[0] / _CELLS
     while value[-1] > lost and eps[-1] < bare:
         end = min(eps[-1] + step, bare)
         eps.append(end)
-        value.append(delta(end))
+        value.append(delta(end, value[-1] ** 2 / value[-2] if len(value) > 1 else value[-1]))
         if len(eps) > 2:
             slope, former = (
                 (value[place] - value[place - 1]) / (math.exp(eps[place]) - math.exp(eps[place - 1]))
@@ -194,6 +191,21 @@ def _checked(n: object, sigma: object, rate: object) -> tuple[int, float, float]
             f"add up, got {n!r}"
         )
     return count, check_sigma(sigma), checks.probability("rate", rate, one=True)
+
+
+class _Effort(NamedTuple):
+    """How closely a price is computed.
+
+    Attributes:
+        rounded: part of it that the rounding of terms may add.
+        points: of a window, at most, even if rounding then adds more.
+    """
+
+    rounded: float
+    points: int
+
+
+_ALONE, _IN_GRID = _Effort(3e-3, 2**20), _Effort(0.03, 2**18)
 
 
 class _Layout(NamedTuple):
@@ -298,7 +310,7 @@ class _Terms:
         second = min(max(cut, self.strike + math.sqrt(2 * _SHORTFALL) * self._deviation(cut)), largest)
         return self._saddle(cut, second), cut, second
 
-    def _layout(self, tilt: float, cut: float, second: float, steepness: float, rounded: float) -> _Layout:
+    def _layout(self, tilt: float, cut: float, second: float, steepness: float, effort: _Effort) -> _Layout:
         """Choose the step, for a price that changes with the strike at the relative ``steepness``."""
         scales = np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0])
         shifts = np.unique(np.concatenate([tilt * _SHIFTS, scales / self._deviation(cut)]))
@@ -309,8 +321,8 @@ class _Terms:
             )
             for side in (-1, 1)
         )
-        step = min(math.sqrt(8 * rounded / (self._n * self._rate)), _SPREAD) / steepness
-        is_coarse, step = step < width / _MOST_POINTS, max(step, width / _MOST_POINTS)
+        step = min(math.sqrt(8 * effort.rounded / (self._n * self._rate)), _SPREAD) / steepness
+        is_coarse, step = step < width / effort.points, max(step, width / effort.points)
         # a power of 2, for the same reason
         farthest = max(cut, second, self._farthest(tilt)) / step
         widest = 2 ** max(int(math.log2(max(_SPREAD / (steepness * step), farthest / _MOST_CELLS))), 0)
@@ -356,17 +368,17 @@ class _Terms:
         some = mass > 0
         return Rounded(np.append(inside.index, last)[some], mass[some])
 
-    def price(self, estimate: float, rounded: float) -> float:
+    def price(self, estimate: float, effort: _Effort) -> float:
         """Return the price of the call, rounded up; inf if it cannot be computed.
 
         Args:
             estimate: of the price.
-            rounded: relative error that the rounding of terms may make.
+            effort: how closely it is computed.
         """
         tilt, cut, second = self._place(estimate)
         steepness, least = tilt, math.inf
         for _ in range(_ATTEMPTS):
-            layout = self._layout(tilt, cut, second, steepness, rounded)
+            layout = self._layout(tilt, cut, second, steepness, effort)
             step = layout.step
             if step < _LEAST_CELL * self._factor:
                 break
@@ -421,8 +433,12 @@ def _cells(value: float, step: float) -> int:
     return min(max(math.ceil(value / step), 1), _MOST_STEPS)
 
 
-def _delta(n: int, sigma: float, rate: float, eps: float, *, rounded: float = _ROUNDED) -> float:
+def _delta(
+    n: int, sigma: float, rate: float, eps: float, effort: _Effort = _ALONE, guess: float = 1.0
+) -> float:
+    """Return delta at one eps, rounded up. A good guess of it saves time."""
     bare = rate * gaussian_delta(eps=eps, noise=sigma)
     if n == 1 or bare < _SMALLEST or n * rate < _FEW:
         return bare
-    return min(_Terms(n, sigma, rate, eps).price(n * bare, rounded) / n * (1 + 8 * numerics.EPSILON), bare)
+    price = _Terms(n, sigma, rate, eps).price(n * min(bare, guess), effort)
+    return min(price / n * (1 + 8 * numerics.EPSILON), bare)
