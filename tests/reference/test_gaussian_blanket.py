@@ -210,11 +210,13 @@ def test_eps_that_is_refused(eps):
         gaussian_blanket(eps, n=10, sigma=1.0)
 
 
-@pytest.mark.parametrize("constant", ["_DROPPED", "_ROUNDED"])
-def test_a_rougher_layout_only_raises_the_bound(constant, monkeypatch):
+@pytest.mark.parametrize(
+    ("constant", "value"), [("_DROPPED", 0.01), ("_SPREAD", 0.3), ("_MOST_CELLS", 2**8), ("_FAR", 10.0)]
+)
+def test_a_rougher_layout_only_raises_the_bound(constant, value, monkeypatch):
     settings = [(0.05, 300, 2.0), (1.5, 1000, 0.65), (0.5, 10, 2.0)]
     fine = [gaussian_blanket(eps, n=n, sigma=sigma) for eps, n, sigma in settings]
-    monkeypatch.setattr(module, constant, 30 * getattr(module, constant))
+    monkeypatch.setattr(module, constant, value)
     rough = [gaussian_blanket(eps, n=n, sigma=sigma) for eps, n, sigma in settings]
     for close, far in zip(fine, rough, strict=True):
         assert close * (1 - 5e-3) <= far <= close * 1.3
