@@ -49,6 +49,7 @@ _MOST_STEPS = 2**40  # from 0 to the ends of a term
 _MOST_CELLS = 2**17  # of the law of a term
 _FINE = 128  # steps from 0 from where on cells may be wider than a step, relative to their distance from 0
 _SPREAD = 0.05  # inverse steepness: largest step, and largest cell
+_REACH = 0.25  # inverse steepness: how far on either side ``TiltedSum.steepness`` looks
 _STEEPER = 1.2  # how much faster than planned a price may change
 _ATTEMPTS = 8  # layouts tried
 _FAR = 60.0  # inverse tilts to the least value of a term
@@ -323,7 +324,10 @@ class _Terms:
         )
         step = min(math.sqrt(8 * effort.rounded / (self._n * self._rate)), _SPREAD) / steepness
         is_coarse, step = step < width / effort.points, max(step, width / effort.points)
-        # a power of 2, for the same reason
+        if self._gain > step:
+            # Where no report is of the blanket, the sum is at the strike: it is to be a lattice point, or
+            # rounding would move mass across it. Powers of 2 are the same for neighbouring settings.
+            step = self._gain / 2 ** math.ceil(math.log2(self._gain / step))
         farthest = max(cut, second, self._farthest(tilt)) / step
         widest = 2 ** max(int(math.log2(max(_SPREAD / (steepness * step), farthest / _MOST_CELLS))), 0)
         return _Layout(tilt, cut, second, step, is_coarse, widest, shifts)
@@ -389,7 +393,9 @@ class _Terms:
             excess, error = self._law.call(1 + step * self._last(layout))
             missing = float(self._several_jumps(np.array(step * _cells(cut, step))))
             least = min(least, found.value + found.error + missing + self._n * self._rate * (excess + error))
-            actual = total.steepness(self.strike, found.value, planned=steepness)
+            # beyond the strike itself, where there may be an atom
+            beyond = self.strike + _REACH * (1 + 1e-6) / steepness
+            actual = total.steepness(beyond, found.value, planned=steepness)
             if missing > 2 * _DROPPED * found.value:
                 tilt, cut, second = self._place(found.value)
                 steepness = max(tilt, actual)
