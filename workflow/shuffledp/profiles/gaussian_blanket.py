@@ -56,6 +56,7 @@ _FAR = 60.0  # inverse tilts to the least value of a term
 _SHIFTS = np.geomspace(0.02, 20.0, 12)  # tilts, relative to the chosen one, by which a window is found
 _CHORD = 0.03  # relative error of a chord of the profile that the grid of a round aims at
 _CELLS = 8  # of that grid, at least, in the standard deviation of a normal loss with the same delta at 0
+_NARROWEST = 300  # cells of that grid from 0, if all were as wide as the narrowest may be
 _GROWTH = 1.4  # by which neighbouring cells of that grid differ, at most
 # Where a bound without a shuffler is smaller than this, or n * rate than that, it is hardly improved.
 _SMALLEST, _FEW = 1e-80, 0.01
@@ -170,7 +171,7 @@ def _grid(n: int, sigma: float, rate: float, lost: float) -> tuple[FloatArray, F
     eps, value = [0.0], [delta(0.0, 1.0)]
     step = math.sqrt(2 * math.pi) * value[0] / _CELLS
     while value[-1] > lost and eps[-1] < bare:
-        end = min(eps[-1] + step, bare)
+        end = min(eps[-1] + max(step, eps[-1] / _NARROWEST), bare)
         eps.append(end)
         value.append(delta(end, value[-1] ** 2 / value[-2] if len(value) > 1 else value[-1]))
         if len(eps) > 2:
@@ -179,6 +180,7 @@ def _grid(n: int, sigma: float, rate: float, lost: float) -> tuple[FloatArray, F
                 for place in (-1, -2)
             )
             # a chord is too high by its length times an eighth of the change of slope along it
+            step = eps[-1] - eps[-2]
             sag = abs(slope - former) * math.exp(end) * step / 8
             step *= min(max(math.sqrt(_CHORD * value[-1] / max(sag, 1e-300)), 1 / _GROWTH), _GROWTH)
     return np.array(eps), np.array(value)
