@@ -217,7 +217,7 @@ class _Moments:
 # Whoever searches for the best order asks several times, for ever larger ones.
 @functools.lru_cache(maxsize=8)
 def _moments(law: _Law, others: int, rate: float, sigma: float, dimension: int) -> _Moments:
-    """Return log sum_k b_k (E_p (q/p)^l - 1)."""
+    """Return the logarithms of sum_k b_k (E_p (q/p)^l - 1), which are computed when they are asked for."""
     weights = law(others, rate)
     low = weights.low[None, :]
 
@@ -245,7 +245,7 @@ def _moments(law: _Law, others: int, rate: float, sigma: float, dimension: int) 
 
 @functools.lru_cache(maxsize=8)
 def _printed_moments(law: _Law, others: int, rate: float, sigma: float) -> _Moments:
-    """Return log sum_{k >= 1} b_k e^((l - 1) eps_k(l)), as printed."""
+    """Return the logarithms of sum_{k >= 1} b_k e^((l - 1) eps_k(l)), with eps_k(l) as printed."""
     weights = _somebody(law(others, rate))
     k = weights.low[None, :]
 
@@ -383,7 +383,7 @@ def theorem_5_by_lemma_5(
 
     Returns:
         An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13, or beyond
-        2^27 over the cut where that is less.
+        2^27 over the length of the list of numbers of reports where that is less.
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.
