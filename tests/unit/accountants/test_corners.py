@@ -1,7 +1,7 @@
 """Every accountant in the corners of what it accepts: a bound without a warning, or a refusal in one line.
 
 pytest turns the warnings of numpy and scipy into errors. None takes more than a gigabyte. None should take
-more than 20 seconds, and one that has taken three times as many of processor time is stopped.
+more than 20 seconds on a fast machine. One that goes on for minutes is stopped, as it might have no end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CORNERS = {
 }
 NAMES = list(registry._REGISTRY)  # variants too
 FEW, MANY = 20, 300
-MEMORY, SECONDS = 2**30, 60
+MEMORY, SECONDS = 2**30, 300
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from shuffledp import accountants
 from shuffledp.accountants import systems
-from shuffledp.checkin import distributed, liew2022_distributed
+from shuffledp.checkin import distributed, liew2022_distributed, liew2022_others
 
 SMALL = {"n": 12, "rate": 0.3, "sigma": 0.9}
 OF_THIS = {"protocol": "distributed-check-in", "mechanism": "gaussian"}
@@ -120,8 +120,7 @@ def test_small_numbers_of_reports_are_bounded_from_above():
     for order in (2, 12, 40):
         moments = liew2022_distributed.gaussian_log_moment(order, k=k, sigma=0.8)
         exact = stats.binom.logpmf(k, 10**4 - 1, 0.03) + moments + np.log(-np.expm1(-moments))
-        law = liew2022_distributed._whole_law
-        found = liew2022_distributed._moments(law, 10**4 - 1, 0.03, 0.8, 1).upto(order)[-1]
+        found = liew2022_distributed._moments(liew2022_others.whole, 10**4 - 1, 0.03, 0.8, 1).upto(order)[-1]
         top = float(exact.max())
         summed = top + math.log(float(np.exp(exact - top).sum()))
         assert summed - 1e-9 <= found <= summed + 0.1 * abs(summed)
@@ -191,8 +190,7 @@ def test_orders_beyond_those_that_a_long_list_of_reports_leaves_time_for(monkeyp
 def test_moments_do_not_depend_on_the_orders_that_were_asked_for_before():
     orders, setting = np.arange(2, 400), {"n": 500, "rate": 0.02, "sigma": 1.5}
     at_once = liew2022_distributed.theorem_5(orders, **setting)
-    for lru in (liew2022_distributed._moments, liew2022_distributed._printed_moments):
-        lru.cache_clear()
+    liew2022_distributed._moments.cache_clear()
     one_by_one = [liew2022_distributed.theorem_5(int(order), **setting) for order in (*orders[::-7], *orders)]
     np.testing.assert_allclose(one_by_one[-orders.size :], at_once, rtol=1e-14)
 

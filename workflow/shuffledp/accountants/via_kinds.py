@@ -24,7 +24,7 @@ def columns(
     tv: float | None = None,
     moved: float = 0.0,
 ) -> Columns:
-    """Return an upper bound on epsilon of T rounds for every T, of check-ins or shuffles of eps0-LDP reports.
+    """Return an upper bound on epsilon of T check-ins or shuffles of eps0-LDP reports, for every T.
 
     Where a check-in with a known total variation would take minutes, the smaller is returned of two bounds:
     that of rounds in which everyone reports (an absent client counts as the mean of one who reports, so that

@@ -33,23 +33,18 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from shuffledp import checks, numerics
+from shuffledp.checkin import liew2022_others as others
 from shuffledp.checks import FloatArray
-from shuffledp.distributions.tilted_binomials import binomial_blocks
 
 DIRECTIONS = ("with", "without")
 # The time of an order grows with the order, so larger ones have the trivial upper bound, infinity.
 LARGEST_ORDER = 2**13
-# With this width blocks of several values occur only beyond 2222, where moments fall with k at all orders.
-_WIDTH = 9e-4
-_MOST_LISTED = 2**20  # largest number of reports that Lemma 5 may take one by one
-_SHRINK = 0.95  # ratio of the ends of the ranges into which rare, small numbers of reports are merged
 _TERMS = 2**20  # how many terms of the table of moments are in memory at once
 _MOST_TERMS = 2**27  # of that table, in some 20 seconds
 
@@ -102,94 +97,6 @@ def _log_moment(order: FloatArray, k: FloatArray, sigma: float, dimension: int) 
     return np.where(k == 0, order * (order - 1) / sigma**2, dimension * widths + means) / 2
 
 
-class _Weights(NamedTuple):
-    """A bound on the law of the number of others who report.
-
-    Attributes:
-        log_weight: logarithms of probabilities.
-        low: the least number of others that each stands for.
-    """
-
-    log_weight: FloatArray
-    low: FloatArray
-
-
-# Maps the number of other clients and the rate to a bound on the law of how many of them report. The same
-# parameter gives the same object, by which the moments are remembered.
-_Law = Callable[[int, float], _Weights]
-
-
-def _nobody(others: int, rate: float) -> _Weights:
-    return _Weights(np.array([others * math.log1p(-rate)]), np.zeros(1))
-
-
-def _joined(*parts: _Weights) -> _Weights:
-    return _Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def _somebody(weights: _Weights) -> _Weights:
-    some = weights.low > 0
-    return _Weights(weights.log_weight[some], weights.low[some])
-
-
-def _whole_law(others: int, rate: float) -> _Weights:
-    """Return the law in narrow blocks; rarer numbers below these are in ranges, weighted by their tails."""
-    log_p, log_q = math.log(rate), math.log1p(-rate)
-    blocks = binomial_blocks(others, log_p, log_q, relative_width=_WIDTH)
-    with np.errstate(divide="ignore"):
-        common = _Weights(np.log(blocks.weights), blocks.low)
-    first = int(blocks.low[0])
-    if first == 0:
-        return common
-    edges = [first]
-    while edges[-1] > 1:
-        edges.append(max(1, min(edges[-1] - 1, int(_SHRINK * edges[-1]))))
-    tops, low = np.array(edges[:-1], dtype=np.float64), np.array(edges[1:], dtype=np.float64)
-    ratio = (tops - 1) / (others - tops + 2) * math.exp(log_q - log_p)
-    log_below = numerics.log_binomial_pmf(tops - 1, others, log_p, log_q) - np.log1p(-ratio)
-    return _joined(common, _Weights(log_below, low), _nobody(others, rate))
-
-
-@functools.lru_cache(maxsize=8)
-def _lemma_4(slack: float) -> _Law:
-    def law(others: int, rate: float) -> _Weights:
-        mean = others * rate
-        few = _Weights(
-            np.array([-(slack**2) * mean / 2, 0.0]), np.array([1.0, math.floor((1 - slack) * mean) + 1.0])
-        )
-        return _joined(_nobody(others, rate), few)
-
-    return law
-
-
-@functools.lru_cache(maxsize=8)
-def _lemma_4_printed(slack: float) -> _Law:
-    def law(others: int, rate: float) -> _Weights:
-        mean = others * rate
-        return _Weights(np.array([-(slack**2) * mean / 2, 0.0]), np.array([1.0, (1 - slack) * mean + 1]))
-
-    return law
-
-
-@functools.lru_cache(maxsize=8)
-def _lemma_5(cut: int) -> _Law:
-    def law(others: int, rate: float) -> _Weights:
-        if min(cut, others) > _MOST_LISTED:
-            raise ValueError(
-                f"n must be smaller: numbers of reports up to the cut are listed, {min(cut, others)}, and at "
-                f"most {_MOST_LISTED} are supported; Theorem 5 summed has no such limit"
-            )
-        mean, k = others * rate, np.arange(1.0, min(cut, others) + 1)
-        log_pmf = numerics.log_binomial_pmf(k, others, math.log(rate), math.log1p(-rate))
-        parts = [_nobody(others, rate), _Weights(log_pmf, k)]
-        if cut < others:
-            slack = cut / mean - 1
-            parts.append(_Weights(np.array([-(slack**2) * mean / (2 + slack)]), np.array([cut + 1.0])))
-        return _joined(*parts)
-
-    return law
-
-
 class _Moments:
     """Logarithms of sums over the number of reports, for l = 2, 3, ..., each computed once.
 
@@ -216,9 +123,9 @@ class _Moments:
 
 # Whoever searches for the best order asks several times, for ever larger ones.
 @functools.lru_cache(maxsize=8)
-def _moments(law: _Law, others: int, rate: float, sigma: float, dimension: int) -> _Moments:
-    """Return log sum_k b_k (E_p (q/p)^l - 1)."""
-    weights = law(others, rate)
+def _moments(law: others.Law, n_others: int, rate: float, sigma: float, dimension: int) -> _Moments:
+    """Return the logarithms of sum_k b_k (E_p (q/p)^l - 1), which are computed when they are asked for."""
+    weights = law(n_others, rate)
     low = weights.low[None, :]
 
     def largest_from(order: FloatArray) -> FloatArray:
@@ -244,9 +151,9 @@ def _moments(law: _Law, others: int, rate: float, sigma: float, dimension: int) 
 
 
 @functools.lru_cache(maxsize=8)
-def _printed_moments(law: _Law, others: int, rate: float, sigma: float) -> _Moments:
-    """Return log sum_{k >= 1} b_k e^((l - 1) eps_k(l)), as printed."""
-    weights = _somebody(law(others, rate))
+def _printed_moments(law: others.Law, n_others: int, rate: float, sigma: float) -> _Moments:
+    """Return the logarithms of sum_{k >= 1} b_k e^((l - 1) eps_k(l)), with eps_k(l) as printed."""
+    weights = others.somebody(law(n_others, rate))
     k = weights.low[None, :]
 
     def sums(order: FloatArray) -> FloatArray:
@@ -258,7 +165,7 @@ def _printed_moments(law: _Law, others: int, rate: float, sigma: float) -> _Mome
 
 
 def _theorem_5(
-    order: ArrayLike, n: int, rate: float, sigma: float, dimension: int, law: _Law
+    order: ArrayLike, n: int, rate: float, sigma: float, dimension: int, law: others.Law
 ) -> float | FloatArray:
     """Return Theorem 5 in both directions of neighbours, by a bound on the law of the number of others."""
     orders = checks.integer_orders(order)
@@ -314,8 +221,8 @@ def theorem_5(
     """
     n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
     if as_printed:
-        return _printed(order, n, rate, sigma, _whole_law, first=3)
-    return _theorem_5(order, n, rate, sigma, dimension, _whole_law)
+        return _printed(order, n, rate, sigma, others.whole, first=3)
+    return _theorem_5(order, n, rate, sigma, dimension, others.whole)
 
 
 def theorem_5_by_lemma_4(
@@ -352,8 +259,8 @@ def theorem_5_by_lemma_4(
     n, rate, sigma, dimension = _checked(n, rate, sigma, dimension)
     slack = checks.probability("slack", slack, zero=True, one=True)
     if as_printed:
-        return _printed(order, n, rate, sigma, _lemma_4_printed(slack), first=2)
-    return _theorem_5(order, n, rate, sigma, dimension, _lemma_4(slack))
+        return _printed(order, n, rate, sigma, others.by_lemma_4_printed(slack), first=2)
+    return _theorem_5(order, n, rate, sigma, dimension, others.by_lemma_4(slack))
 
 
 def theorem_5_by_lemma_5(
@@ -383,7 +290,7 @@ def theorem_5_by_lemma_5(
 
     Returns:
         An upper bound for either direction of neighbours, rounded up; inf beyond order 2^13, or beyond
-        2^27 over the cut where that is less.
+        2^27 over the length of the list of numbers of reports where that is less.
 
     Raises:
         ValueError: an argument is out of range, or an order is not a whole number >= 2.
@@ -395,12 +302,12 @@ def theorem_5_by_lemma_5(
             f"cut must be at least (n - 1) rate = {(n - 1) * rate:g}, the mean number of reports, got {cut}"
         )
     if as_printed:
-        return _printed(order, n, rate, sigma, _lemma_5(cut), first=3)
-    return _theorem_5(order, n, rate, sigma, dimension, _lemma_5(cut))
+        return _printed(order, n, rate, sigma, others.by_lemma_5(cut), first=3)
+    return _theorem_5(order, n, rate, sigma, dimension, others.by_lemma_5(cut))
 
 
 def _printed(
-    order: ArrayLike, n: int, rate: float, sigma: float, law: _Law, *, first: int
+    order: ArrayLike, n: int, rate: float, sigma: float, law: others.Law, *, first: int
 ) -> float | FloatArray:
     """Return lines 12 and 13, or 14 and 15, with the printed moments and exponents, over k >= 1 by ``law``.
 

@@ -672,7 +672,7 @@ RATES = {
     "liew2022-fig3a": [0.9],
     "liew2022-fig5a-001": [0.8],
     "liew2022-fig5a-003": [0.85] * 3,
-    "liew2022-fig5b": [0.857],
+    "liew2022-fig5b": [0.857] * 2,
 }
 LATE = (0.5, 0.8, *(0.99, 1.0) * 4)
 
@@ -683,7 +683,7 @@ def test_the_schedule_is_not_tested_as_stated():
     # (0.857 - 0.85) times the mean of the shares
     assert found.ours == "+0.7 points in the mean of the last 800 rounds"
     assert found.reason.startswith(
-        "seeds: 3 at the constant rate and 1 with the schedule, where the paper has"
+        "seeds: 3 at the constant rate and 2 with the schedule, where the paper has"
     )
     assert "passes over the clients, of 100 rounds each" in found.reason
 

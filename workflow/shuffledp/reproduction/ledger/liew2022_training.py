@@ -80,7 +80,7 @@ def _l1_accuracy(tables: Tables) -> Decision:
 
 
 _RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 3, "liew2022-fig3a": 1}  # and their seeds
-_SCHEDULES = {"liew2022-fig5a-003": 3, "liew2022-fig5b": 1}
+_SCHEDULES = {"liew2022-fig5a-003": 3, "liew2022-fig5b": 2}
 _LOWERED = (30, 60)  # epochs after which the schedule lowers the learning rate
 
 
