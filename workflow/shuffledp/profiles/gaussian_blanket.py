@@ -34,15 +34,16 @@ from shuffledp import checks, numerics
 from shuffledp.checks import FloatArray, IntArray
 from shuffledp.distributions.lognormal import LogNormal, Rounded, rounded_up
 from shuffledp.distributions.lognormal_sums.contour import TiltedSum
+from shuffledp.distributions.lognormal_sums.plan import window
 from shuffledp.pld.outcomes import Outcomes
 from shuffledp.profiles.chords import raised
 from shuffledp.profiles.gaussian import gaussian_delta, gaussian_epsilon
 from shuffledp.profiles.shuffled_gaussian import MOST_CLIENTS, check_sigma
 
 # What follows decides how tight a bound is, and never whether it holds.
-_NODES = 3000  # of the quadrature behind a layout
+_NODES = 2000  # of the quadrature behind a layout
+_CLOSE = 1e-3  # relative error of a tilt
 _DROPPED = 3e-4  # of the price, what two terms above the cut may add
-_OUTSIDE = 27.0  # nats: tilted mass beyond either end of the window
 _SHORTFALL = 14.0  # nats: how unlikely the others are to fall short of the second cut
 _RARE = 1e-3  # expected number of falls that are too rare to count for that
 _MOST_STEPS = 2**40  # from 0 to the ends of a term
@@ -53,7 +54,8 @@ _REACH = 0.25  # inverse steepness: how far on either side ``TiltedSum.steepness
 _STEEPER = 1.2  # how much faster than planned a price may change
 _ATTEMPTS = 8  # layouts tried
 _FAR = 60.0  # inverse tilts to the least value of a term
-_SHIFTS = np.geomspace(0.02, 20.0, 12)  # tilts, relative to the chosen one, by which a window is found
+# Shifts of the tilt by which a window is sought: relative to it, and to the inverse of a standard deviation.
+_SHIFTS, _DEVIATIONS = np.geomspace(0.02, 20.0, 12), np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0])
 _CHORD = 0.03  # relative error of a chord of the profile that the grid of a round aims at
 _CELLS = 8  # of that grid, at least, in the standard deviation of a normal loss with the same delta at 0
 _NARROWEST = 300  # cells of that grid from 0, if all were as wide as the narrowest may be
@@ -221,7 +223,7 @@ class _Layout(NamedTuple):
         step: of the lattice.
         is_coarse: whether a finer step would take too many points.
         widest: how many steps the widest cell has.
-        shifts: tilts, relative to ``tilt``, by which a window is found.
+        shifts: by how much the tilt is moved, down and up, to find a window.
     """
 
     tilt: float
@@ -230,7 +232,7 @@ class _Layout(NamedTuple):
     step: float
     is_coarse: bool
     widest: int
-    shifts: FloatArray
+    shifts: tuple[float, float]
 
 
 class _Terms:
@@ -301,7 +303,10 @@ class _Terms:
         deviation = self._deviation(cut)
         low = math.log(1e-3 / (self.strike + deviation))
         high = math.log(1e3 / deviation + 600.0 / max(cut, float(self._gap[1])))
-        return math.exp(scipy.optimize.minimize_scalar(size, bounds=(low, high), method="bounded").x)
+        found = scipy.optimize.minimize_scalar(
+            size, bounds=(low, high), method="bounded", options={"xatol": _CLOSE}
+        )
+        return math.exp(found.x)
 
     def _place(self, price: float) -> tuple[float, float, float]:
         """Choose tilt and cuts, from an estimate of the price."""
@@ -315,15 +320,9 @@ class _Terms:
 
     def _layout(self, tilt: float, cut: float, second: float, steepness: float, effort: _Effort) -> _Layout:
         """Choose the step, for a price that changes with the strike at the relative ``steepness``."""
-        scales = np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0])
-        shifts = np.unique(np.concatenate([tilt * _SHIFTS, scales / self._deviation(cut)]))
-        at = self._log_moment(tilt, cut, second) - _OUTSIDE
-        width = sum(
-            min(
-                (self._log_moment(tilt + side * shift, cut, second) - at) / shift for shift in shifts.tolist()
-            )
-            for side in (-1, 1)
-        )
+        shifts = np.concatenate([tilt * _SHIFTS, _DEVIATIONS / self._deviation(cut)])
+        found = window(lambda at: self._log_moment(at, cut, second), tilt, shifts.tolist())
+        width = found.high - found.low
         step = min(math.sqrt(8 * effort.rounded / (self._n * self._rate)), _SPREAD) / steepness
         is_coarse, step = step < width / effort.points, max(step, width / effort.points)
         if self._gain > step:
@@ -332,7 +331,7 @@ class _Terms:
             step = self._gain / 2 ** math.ceil(math.log2(self._gain / step))
         farthest = max(cut, second, self._farthest(tilt)) / step
         widest = 2 ** max(int(math.log2(max(_SPREAD / (steepness * step), farthest / _MOST_CELLS))), 0)
-        return _Layout(tilt, cut, second, step, is_coarse, widest, shifts)
+        return _Layout(tilt, cut, second, step, is_coarse, widest, found.shifts)
 
     def _body(self, layout: _Layout) -> Rounded:
         """Return the law of a term that is no jump, rounded up."""

@@ -18,6 +18,8 @@ from shuffledp.numerics import EPSILON, log_sum_exp
 
 Bound = Literal["upper", "lower"]
 
+_FADED = 100.0  # nats: a power so small counts as 0, and in full as an error
+
 
 class Price(NamedTuple):
     """A price for the rounded law of the terms.
@@ -79,7 +81,7 @@ class TiltedSum:
         sign: 1 for calls, -1 for puts.
         target: the strike that the tilt was chosen for.
         tilt: theta > 0, of sign * S.
-        shifts: tilts, relative to ``tilt``, by which the window is found.
+        shifts: by how much the tilt is moved, down and up, to find the window.
         largest: of the absolute values of the terms.
     """
 
@@ -94,7 +96,7 @@ class TiltedSum:
         sign: int,
         target: float,
         tilt: float,
-        shifts: FloatArray,
+        shifts: tuple[float, float],
         largest: float,
     ) -> None:
         self._n, self._step, self._sign, self._target, self._tilt = n, step, sign, target, tilt
@@ -117,7 +119,7 @@ class TiltedSum:
         body, last = (log_sum_exp(self._exponents(part, tilt)) for part in (self._body, self._last))
         return (self._n - 1) * body + last
 
-    def _window(self, shifts: FloatArray) -> tuple[int, int]:
+    def _window(self, shifts: tuple[float, float]) -> tuple[int, int]:
         """Return the first lattice point of the window, counted from n times the anchor, and its size."""
         low, high, _ = window(self._log_moment, self._tilt, shifts)
         least, most = (
@@ -138,14 +140,20 @@ class TiltedSum:
         body, last = (
             _spectrum(self._exponents(part, self._tilt), part[0], points) for part in (self._body, self._last)
         )
-        size = np.abs(body.values)
+        size = np.abs(body.values) + body.error
+        # of many terms few frequencies are left
+        counts = (n - 2) * np.log(size) > -_FADED
+        power = np.zeros_like(body.values)
+        error = np.full(size.shape, n * math.exp(-_FADED))
+        kept, size, others = body.values[counts], size[counts], last.values[counts]
         with np.errstate(divide="ignore", invalid="ignore"):
-            power = np.exp((n - 1) * np.log(body.values))
-        power[size == 0] = 0.0
-        error = (n - 1) * size ** (n - 2) * (body.error + size * 16 * EPSILON)
-        error = error * np.abs(last.values) + np.abs(power) * (last.error + 4 * EPSILON)
-        power *= last.values
-        error += np.abs(power) * 8 * EPSILON * (math.log2(points) + 4)
+            product = np.exp((n - 1) * np.log(kept))
+        product[kept == 0] = 0.0
+        loss = (n - 1) * size ** (n - 2) * (body.error + size * 16 * EPSILON)
+        loss = loss * np.abs(others) + np.abs(product) * (last.error + 4 * EPSILON)
+        product *= others
+        power[counts] = product
+        error[counts] = loss + np.abs(product) * 8 * EPSILON * (math.log2(points) + 4)
         multiplicity = np.full(power.size, 2.0)
         multiplicity[0] = 1.0
         if points % 2 == 0:

@@ -6,14 +6,13 @@ Nothing here is certified: a plan decides how tight the result is, and never whe
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 import scipy
 from scipy import special
 
-from shuffledp.checks import FloatArray
 from shuffledp.distributions.lognormal import LogNormal
 from shuffledp.distributions.lognormal_sums import tuning
 from shuffledp.numerics import log_sum_exp
@@ -49,29 +48,46 @@ class Plan(NamedTuple):
         place: where it lies.
         step: of the lattice.
         start: value below which terms are negligible.
-        shifts: tilts, relative to that of ``place``, by which a window is found.
+        shifts: by how much the tilt is moved, down and up, to find a window.
         steepness: how fast the price changes with the strike, relative to itself.
     """
 
     place: Place
     step: float
     start: float
-    shifts: FloatArray
+    shifts: tuple[float, float]
     steepness: float
 
 
-def window(
-    log_moment: Callable[[float], float], tilt: float, shifts: FloatArray
-) -> tuple[float, float, float]:
-    """Return the two ends of a window, and the shift that gave the lower one.
+class Window(NamedTuple):
+    """What holds nearly all of a tilted law.
 
-    By Chernoff's bound the law tilted by ``tilt`` has a mass of at most e^-OUTSIDE beyond either end.
+    Attributes:
+        low: lower end.
+        high: upper end.
+        shifts: by how much the tilt was moved down for the lower end, and up for the upper one.
+    """
+
+    low: float
+    high: float
+    shifts: tuple[float, float]
+
+
+def window(log_moment: Callable[[float], float], tilt: float, shifts: Sequence[float]) -> Window:
+    """Find a window by Chernoff's bound.
+
+    The law tilted by ``tilt`` has a mass of at most e^-OUTSIDE beyond either end.
+
+    Args:
+        log_moment: log of the generating function at a tilt.
+        tilt: the tilt of the law.
+        shifts: numbers > 0, of which those that give the narrowest window are used.
     """
     at = log_moment(tilt)
-    below = (np.array([log_moment(tilt - s) for s in shifts]) - at + tuning.OUTSIDE) / shifts
-    above = (np.array([log_moment(tilt + s) for s in shifts]) - at + tuning.OUTSIDE) / shifts
-    best = int(np.argmin(below))
-    return -float(below[best]), float(above.min()), float(shifts[best])
+    below = [(log_moment(tilt - shift) - at + tuning.OUTSIDE) / shift for shift in shifts]
+    above = [(log_moment(tilt + shift) - at + tuning.OUTSIDE) / shift for shift in shifts]
+    best = shifts[int(np.argmin(below))], shifts[int(np.argmin(above))]
+    return Window(-min(below), min(above), best)
 
 
 class Planner:
@@ -204,7 +220,7 @@ class Planner:
                 [tilt * np.geomspace(0.02, 20.0, 8), np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0]) / deviation]
             )
         )
-        low, high, lower_shift = window(lambda t: self._log_moment(sign * t, cut, second), tilt, trial)
+        low, high, shifts = window(lambda t: self._log_moment(sign * t, cut, second), tilt, trial.tolist())
         usual = max(
             step_for(tuning.TOLERANCE), min(step_for(tuning.LOOSEST), (high - low) / tuning.USUAL_POINTS)
         )
@@ -212,9 +228,9 @@ class Planner:
         step = max(min(usual, most), (high - low) / tuning.MOST_POINTS)
         # a term below the start is split over 0 and the start, which no tilt in use may make count
         negligible = np.ones(y.shape, dtype=bool)
-        for move in (0.0, -lower_shift):
+        for move in (0.0, -shifts[0]):
             moment = log_sum_exp((exponents + move * sign * y)[in_body])
             below = special.log_ndtr(self._law.normal(y)) + np.maximum((tilt + move) * sign * y, 0.0)
             negligible &= below < moment - tuning.NEGLIGIBLE - math.log(n)
         start = float(y[negligible].max(initial=0.0))
-        return Plan(place, step, start, trial, steepness)
+        return Plan(place, step, start, shifts, steepness)
