@@ -1,9 +1,10 @@
 """The log-normal law is rounded to a lattice in convex order."""
 
+import mpmath
 import numpy as np
 import pytest
 
-from shuffledp.distributions.lognormal import LogNormal, convex, rounded_down, rounded_up
+from shuffledp.distributions.lognormal import MASS_ERROR, LogNormal, convex, rounded_down, rounded_up
 
 
 @pytest.mark.parametrize("sigma", [0.3, 0.8, 2.0, 10.0])
@@ -28,6 +29,27 @@ def test_one_term_is_rounded_in_convex_order(sigma, step):
         )
         assert low <= value + 1e-14
         assert high >= value - 1e-14
+
+
+@pytest.mark.parametrize("sigma", [0.3, 5.0, 100.0, 1000.0])
+@pytest.mark.parametrize("change", [0.5, 4.0, 18.0])  # of the log density in the cell
+def test_parts_of_cells_have_all_their_digits(sigma, change):
+    """Against 60 digits; the two parts of a cell nearly cancel where sigma is large."""
+    law = LogNormal(sigma)
+
+    def above(y, moved):
+        z = sigma * mpmath.log(y) + 1 / (2 * mpmath.mpf(sigma)) - moved
+        return mpmath.erfc(z / mpmath.sqrt(2)) / 2
+
+    with mpmath.workdps(60):
+        for z in (0.5, 2.0, 4.0, 6.0):
+            edges = law.value(np.array([z, (z + np.sqrt(z * z + 4 * change)) / 2]))
+            step = float(edges[1] - edges[0])
+            found = rounded_up(law, np.array([0, 1]), step=step, anchor=float(edges[0]))
+            low, high = mpmath.mpf(float(edges[0])), mpmath.mpf(float(edges[0] + step))
+            mass, mean = (above(low, moved) - above(high, moved) for moved in (0, 1 / mpmath.mpf(sigma)))
+            exact = (high * mass - mean) / (high - low), (mean - low * mass) / (high - low)
+            assert np.abs(found.mass / np.array(exact, dtype=float) - 1).max() < 4 * MASS_ERROR
 
 
 def test_a_law_in_one_cell_cannot_be_rounded_down():

@@ -42,7 +42,7 @@ from shuffledp.profiles.shuffled_gaussian import MOST_CLIENTS, check_sigma
 
 # What follows decides how tight a bound is, and never whether it holds.
 _NODES = 2000  # of the quadrature behind a layout
-_CLOSE = 1e-3  # relative error of a tilt
+_TILTS, _CLOSE = 24, 1e-3  # tilts among which the best is sought, and its relative error
 _DROPPED = 3e-4  # of the price, what two terms above the cut may add
 _SHORTFALL = 14.0  # nats: how unlikely the others are to fall short of the second cut
 _RARE = 1e-3  # expected number of falls that are too rare to count for that
@@ -56,7 +56,9 @@ _ATTEMPTS = 8  # layouts tried
 _FAR = 60.0  # inverse tilts to the least value of a term
 # Shifts of the tilt by which a window is sought: relative to it, and to the inverse of a standard deviation.
 _SHIFTS, _DEVIATIONS = np.geomspace(0.02, 20.0, 12), np.array([1.0, 2.0, 4.0, 6.0, 8.0, 11.0])
-_CHORD = 0.03  # relative error of a chord of the profile that the grid of a round aims at
+# Relative error that the grid of a round aims at: what chords add to delta, and as much by the rounding of
+# terms; the least, and per nat of delta, so that that of eps stays the same far out.
+_LEAST_ERROR, _ERROR = 0.03, 0.003
 _CELLS = 8  # of that grid, at least, in the standard deviation of a normal loss with the same delta at 0
 _NARROWEST = 300  # cells of that grid from 0, if all were as wide as the narrowest may be
 _GROWTH = 1.4  # by which neighbouring cells of that grid differ, at most
@@ -168,7 +170,10 @@ def _grid(n: int, sigma: float, rate: float, lost: float) -> tuple[FloatArray, F
     bare = float(gaussian_epsilon(lost, mu=1 / sigma))
 
     def delta(at: float, guess: float) -> float:
-        return _delta(n, sigma, rate, at, _IN_GRID, guess)
+        return _delta(n, sigma, rate, at, _Effort(tolerance(guess), _IN_GRID), guess)
+
+    def tolerance(at: float) -> float:
+        return max(_LEAST_ERROR, -_ERROR * math.log(max(at, lost)))
 
     eps, value = [0.0], [delta(0.0, 1.0)]
     step = math.sqrt(2 * math.pi) * value[0] / _CELLS
@@ -184,7 +189,8 @@ def _grid(n: int, sigma: float, rate: float, lost: float) -> tuple[FloatArray, F
             # a chord is too high by its length times an eighth of the change of slope along it
             step = eps[-1] - eps[-2]
             sag = abs(slope - former) * math.exp(end) * step / 8
-            step *= min(max(math.sqrt(_CHORD * value[-1] / max(sag, 1e-300)), 1 / _GROWTH), _GROWTH)
+            allowed = tolerance(value[-1]) * value[-1]
+            step *= min(max(math.sqrt(allowed / max(sag, 1e-300)), 1 / _GROWTH), _GROWTH)
     return np.array(eps), np.array(value)
 
 
@@ -210,7 +216,7 @@ class _Effort(NamedTuple):
     points: int
 
 
-_ALONE, _IN_GRID = _Effort(3e-3, 2**20), _Effort(0.03, 2**18)
+_ALONE, _IN_GRID = _Effort(3e-3, 2**20), 2**18
 
 
 class _Layout(NamedTuple):
@@ -263,8 +269,8 @@ class _Terms:
         return float(np.interp(end, self._gap, self._square))
 
     def _deviation(self, cut: float) -> float:
-        """Return the standard deviation of the sum, without jumps and rare falls."""
-        return math.sqrt(self._n * (self._squares(cut) + self._falls))
+        """Return the standard deviation of the sum, without jumps and rare falls, or more than 0."""
+        return max(math.sqrt(self._n * (self._squares(cut) + self._falls)), float(self._gap[1]))
 
     def _log_moment(self, tilt: float, cut: float, second_cut: float) -> float:
         """Return the log of the generating function of the sum, with at most one term above the cut."""
@@ -278,9 +284,11 @@ class _Terms:
         if self._rate < 1:
             parts.append(np.array([math.log1p(-self._rate)]))
         body = numerics.log_sum_exp(np.concatenate(parts))
-        if not jumps.any():
-            return self._n * body
-        jump = numerics.log_sum_exp(log_weight[jumps] + tilt * gap[jumps]) + math.log(self._n)
+        # what is beyond the second cut counts as that
+        beyond = float(special.log_ndtr(-self._law.normal(np.asarray(1 + second_cut))))
+        sizes = np.append(log_weight[jumps], math.log(self._rate) + beyond)
+        sizes += tilt * np.append(gap[jumps], second_cut)
+        jump = numerics.log_sum_exp(sizes) + math.log(self._n)
         return (self._n - 1) * body + float(np.logaddexp(body, jump))
 
     def _several_jumps(self, cut: FloatArray) -> FloatArray:
@@ -303,9 +311,11 @@ class _Terms:
         deviation = self._deviation(cut)
         low = math.log(1e-3 / (self.strike + deviation))
         high = math.log(1e3 / deviation + 600.0 / max(cut, float(self._gap[1])))
-        found = scipy.optimize.minimize_scalar(
-            size, bounds=(low, high), method="bounded", options={"xatol": _CLOSE}
-        )
+        # there is a minimum for many small terms, and another for a jump
+        tilts = np.linspace(low, high, _TILTS)
+        best = int(np.argmin([size(tilt) for tilt in tilts.tolist()]))
+        ends = float(tilts[max(best - 1, 0)]), float(tilts[min(best + 1, _TILTS - 1)])
+        found = scipy.optimize.minimize_scalar(size, bounds=ends, method="bounded", options={"xatol": _CLOSE})
         return math.exp(found.x)
 
     def _place(self, price: float) -> tuple[float, float, float]:
@@ -389,11 +399,12 @@ class _Terms:
                 break
             total = self._total(layout)
             found = total.price(self.strike)
-            if not found.value > found.error:
-                break
             excess, error = self._law.call(1 + step * self._last(layout))
             missing = float(self._several_jumps(np.array(step * _cells(cut, step))))
-            least = min(least, found.value + found.error + missing + self._n * self._rate * (excess + error))
+            most = max(found.value, 0.0) + found.error
+            least = min(least, most + missing + self._n * self._rate * (excess + error))
+            if not found.value > found.error:
+                break
             # beyond the strike itself, where there may be an atom
             beyond = self.strike + _REACH * (1 + 1e-6) / steepness
             actual = total.steepness(beyond, found.value, planned=steepness)
