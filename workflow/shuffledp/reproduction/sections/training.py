@@ -148,7 +148,7 @@ class Tuning(Section):
     learning_rates: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1, max_length=100)]
     """Each is tried; at most 100 of them, since each is a whole training."""
     epochs: Epochs
-    """Length of a try, with halving of its first stage; at most 100 000, since an epoch is a row that is
+    """Length of a try, or of its first stage with halving; at most 100 000, since an epoch is a row that is
     stored."""
     held_out: Annotated[int, Count(1, 60_000)]
     """Random training images that no client holds and accuracy is measured on; at most 60 000, since no data
