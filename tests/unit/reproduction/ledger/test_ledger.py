@@ -672,26 +672,22 @@ RATES = {
     "liew2022-fig3a": [0.9],
     "liew2022-fig5a-001": [0.8],
     "liew2022-fig5a-003": [0.85] * 3,
-    "liew2022-fig5b": [0.857] * 2,
+    "liew2022-fig5b": [0.857] * 3,
 }
 LATE = (0.5, 0.8, *(0.99, 1.0) * 4)
 
 
-def test_the_schedule_is_not_tested_as_stated():
+def test_the_schedule_is_compared_at_the_end():
     found = CLAIMS["L2a"].decide(histories("L2a", RATES, LATE))
-    assert found.verdict == "not tested as stated"
     # (0.857 - 0.85) times the mean of the shares
-    assert found.ours == "+0.7 points in the mean of the last 800 rounds"
-    assert found.reason.startswith(
-        "seeds: 3 at the constant rate and 2 with the schedule, where the paper has"
-    )
+    assert found.ours.startswith("+0.7 points in the mean of the last 800 rounds")
     assert "passes over the clients, of 100 rounds each" in found.reason
 
 
 @pytest.mark.parametrize(
     ("gain", "verdict"), [(0.02, "reproduced under a stated reading"), (0.2, "not reproduced")]
 )
-def test_with_three_seeds_a_gain_is_judged_by_their_deviation(gain, verdict):
+def test_a_gain_is_judged_by_the_deviation_of_the_seeds(gain, verdict):
     runs = {}
     for experiment, base in (("liew2022-fig5a-003", 0.7), ("liew2022-fig5b", 0.7 + gain)):
         for seed, off in enumerate((-0.01, 0.0, 0.01)):

@@ -379,7 +379,7 @@ def _g10b(tables: Tables) -> Decision:
 def _g11(tables: Tables) -> Decision:
     last = tables["table"].iloc[-1]
     found = 100 * float(last.accuracy), 100 * float(last.deviation)
-    ours = f"{found[0]:.1f}% after {last['round']:,.0f} rounds, {_seeds(tables['table'])}"
+    ours = f"{found[0]:.1f}% ({found[1]:.1f}) after {last['round']:,.0f} rounds, {_seeds(tables['table'])}"
     if _agree(found, _EPSILON3[0]):
         return Decision(ours, "reproduced", "at the learning rates that the paper states")
     return Decision(

@@ -21,7 +21,6 @@ from shuffledp.reproduction.studies.over_seeds import Accuracies, accuracies
 _PAPER = "liew2022"
 _ROUNDS = 6800  # after which figure 3a states the accuracy
 _REACHED = 0.90
-_STATED_SEEDS = 3  # of figure 5b
 _LATE = 8  # epochs at the end
 _LATE_ROUNDS = 800  # at the end, all of the lowest learning rate of a schedule
 
@@ -80,7 +79,7 @@ def _l1_accuracy(tables: Tables) -> Decision:
 
 
 _RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 3, "liew2022-fig3a": 1}  # and their seeds
-_SCHEDULES = {"liew2022-fig5a-003": 3, "liew2022-fig5b": 2}
+_SCHEDULES = {"liew2022-fig5a-003": 3, "liew2022-fig5b": 3}
 _LOWERED = (30, 60)  # epochs after which the schedule lowers the learning rate
 
 
@@ -104,15 +103,9 @@ def _l2a(tables: Tables) -> Decision:
     reading = (
         f"the paper's epochs are taken for passes over the clients, of {lowered.rounds[0]:g} rounds each, so "
         f"that the rate is lowered after {_LOWERED[0]} and {_LOWERED[1]} of {lowered.rounds.size} epochs, "
-        "which is not late; the schedule begins at the constant rate, which was tuned over all rounds; with "
-        f"that the last {_LATE_ROUNDS} rounds are {lost:.1f} points below the best epoch"
+        "which is not late; the schedule was not tuned, and begins at the constant rate, which was, over all "
+        f"rounds; with that the last {_LATE_ROUNDS} rounds are {lost:.1f} points below the best epoch"
     )
-    seeds = [sum(name.startswith(f"{experiment}/") for name in tables) for experiment in _SCHEDULES]
-    if min(seeds) < _STATED_SEEDS:
-        counts = f"{seeds[0]} at the constant rate and {seeds[1]} with the schedule"
-        return Decision(
-            ours, "not tested as stated", f"seeds: {counts}, where the paper has three; {reading}"
-        )
     noise = math.hypot(*(100 * _late(found.deviation, found) for found in (constant, lowered)))
     verdict: Verdict = "not reproduced" if gain > DEVIATIONS * noise else "reproduced under a stated reading"
     return Decision(f"{ours} (deviation over seeds {noise:.1f})", verdict, reading)
@@ -141,8 +134,8 @@ def _l2b(tables: Tables) -> Decision:
         return Decision(ours, "not reproduced", "a smaller check-in rate does better")
     seeds = ", ".join(str(count) for count in _RATES.values())
     read = [
-        "after as many rounds; the learning rate at gamma = 0.1 is three times that of the others, which was "
-        f"tuned for 6,800 rounds; mean of so many seeds: {seeds}"
+        "after as many rounds; the learning rate at gamma = 0.1 is more than three times that of the others, "
+        f"which was tuned for 6,800 rounds; mean of so many seeds: {seeds}"
     ]
     longer = [run for run in runs if run.rounds[-1] > rounds]
     later = [100 * float(run.mean[-1]) for run in longer]

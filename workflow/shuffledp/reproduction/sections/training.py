@@ -146,9 +146,10 @@ class Tuning(Section):
     """Whether the better half of the tries goes on for twice as long, until two are left, and these to the
     end of the experiment."""
     learning_rates: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=1, max_length=100)]
-    """Each tried for a whole try; at most 100 of them, since each is a whole training."""
+    """Each is tried; at most 100 of them, since each is a whole training."""
     epochs: Epochs
-    """Length of a try; at most 100 000, since an epoch is a row that is stored."""
+    """Length of a try, or of its first stage with halving; at most 100 000, since an epoch is a row that is
+    stored."""
     held_out: Annotated[int, Count(1, 60_000)]
     """Random training images that no client holds and accuracy is measured on; at most 60 000, since no data
     set has more training images."""
