@@ -136,6 +136,10 @@ FOUND = (
         "shuffle-blanket-pld",
         {"n": 10**15, "eps0": 1.0, "share": 0.3, "tv": 3.4e-7, "rounds": 1, "delta": 1e-20},
     ),
+    (
+        "shuffle-blanket-pld",
+        {"n": 10**15, "eps0": 20.0, "share": 0.5, "tv": 0.998999995881815, "rounds": 10**9, "delta": 1e-30},
+    ),
     ("averaged-window-numerical", {"n": 10**15, "slots": 2, "eps0": 1e-30, "rounds": 1, "delta": 1e-9}),
     ("koskela2022-enumeration", {"n": 10**15, "k": 10**15, "eps0": 0.3, "rounds": 1, "delta": 1e-9}),
     ("krr-weak", {"n": 10**15, "categories": 2, "gamma": 1e-9, "rounds": 1, "delta": 1e-9}),

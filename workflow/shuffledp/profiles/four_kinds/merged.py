@@ -35,6 +35,7 @@ _ROUGH = 1.5  # how many times the true work an estimate of it may be
 _FLAT = 0.01  # largest relative change of 1 - tilt within a block of N
 _DIFFERENCES = 2**12  # how many values of |D| are told apart
 _LONGEST = 2**17  # how many values are summed as one piece
+_MOST_BLOCKS = 2**13  # of N; of each a thousand outcomes are listed, which makes a gigabyte
 
 
 class _Rows(NamedTuple):
@@ -52,14 +53,14 @@ class _Rows(NamedTuple):
 
 
 class TooMuchWorkError(Exception):
-    """Telling the totals of so many clients apart would take minutes.
+    """Telling the totals of so many clients apart would take minutes, or their outcomes gigabytes.
 
     Attributes:
         excess: the work, as a multiple of the largest that is done.
     """
 
     def __init__(self, excess: float) -> None:
-        super().__init__(f"{excess:g} times too many totals")
+        super().__init__(f"{excess:g} times too many totals, or blocks of N")
         self.excess = excess
 
 
@@ -141,6 +142,9 @@ class MergedPair(Round):
         # where the tilt is close to 1, blocks so narrow that 1 - tilt hardly changes within them
         flat = _FLAT * self._coarser * (self._absent + low) / self._half_gap
         width = min(max(1, int(min(_WIDTH * self._coarser * low, 1 + flat))), _LONGEST * group)
+        count = math.ceil((high - low + 1) / width)
+        if count > _MOST_BLOCKS:
+            raise TooMuchWorkError(count / _MOST_BLOCKS)
         self._low = np.arange(low, high + 1, width)
         self._high = np.minimum(self._low + width - 1, high)
 
