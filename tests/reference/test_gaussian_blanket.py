@@ -129,6 +129,24 @@ def test_bounds_nearly_meet(n, sigma, rounds, most):
     assert lower <= accountants.epsilon("shuffled-gaussian-blanket", **setting) <= most * lower
 
 
+@pytest.mark.parametrize(
+    ("n", "sigma", "delta", "most"),
+    [(50, 1.0, 1e-15, 1.04), (30, 1.0, 1e-18, 1.06), (100, 0.7, 1e-18, 1.03), (1000, 0.3, 1e-9, 1.05)],
+)
+def test_bounds_nearly_meet_where_one_report_decides(n, sigma, delta, most):
+    """Far out the law that is computed hardly reaches the strike, and its errors count."""
+    setting = {"n": n, "sigma": sigma, "rounds": 1, "delta": delta}
+    lower = accountants.epsilon("shuffled-gaussian-pair", **setting)
+    assert lower <= accountants.epsilon("shuffled-gaussian-blanket", **setting) <= most * lower
+
+
+@pytest.mark.parametrize(("n", "sigma"), [(20, 1.0), (50, 1.0), (100, 0.7)])
+def test_the_profile_falls_down_to_small_delta(n, sigma):
+    found = gaussian_blanket(np.linspace(0.0, 6.5, 27), n=n, sigma=sigma)
+    assert found[-1] < 1e-12
+    assert (np.diff(found) < 0).all()
+
+
 def test_more_noise_and_more_clients_cost_less():
     eps = np.array([0.0, 0.01, 0.1, 0.5, 2.0])
     by_eps = gaussian_blanket(eps, n=200, sigma=1.5)
@@ -175,6 +193,7 @@ def test_a_single_client_and_little_noise_have_the_bound_without_a_shuffler():
     assert (accountants.epsilon("shuffled-gaussian-blanket", **setting) == bare).all()
 
 
+@pytest.mark.slow
 def test_beyond_what_is_computed_the_bound_is_that_at_the_last_values():
     setting = {"rounds": 1, "delta": 1e-9}
     name = "shuffled-gaussian-blanket"

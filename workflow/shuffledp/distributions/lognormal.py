@@ -30,12 +30,13 @@ from shuffledp.numerics import EPSILON
 _QUADRATURES = (
     (*np.polynomial.legendre.leggauss(8), 1.0),
     (*np.polynomial.legendre.leggauss(32), 20.0),
+    (*np.polynomial.legendre.leggauss(64), 60.0),
 )
 _MARGIN = 1 + 1e-9  # by which densities are raised before they bound others
 
-# Relative error of the masses of a law as a whole, and of the parts that go to one end of their cells: some
-# hundred roundings, of which the difference of two tails in a wide cell magnifies a few. For sigma near 1000
-# a cell beyond 4 deviations that is wide enough errs by up to 1e-10; little of the law lies there.
+# Relative error of a mass, or of the part of it that goes to one end of its cell, within 12 standard
+# deviations: some hundred roundings. It is that of cells in which the log density changes by at most 60,
+# while no lattice has a cell wider than a deviation. Users allow for four times as much.
 MASS_ERROR = 2e-12
 
 

@@ -166,28 +166,29 @@ class TiltedSum:
         # strikes farther below the target than REACH are refused, so the weights need not grow further
         mass *= np.exp(-np.clip(self._tilt * ahead, -tuning.REACH, 2 * tuning.REACH))
         self._start = float(ahead[0])
-        self._above = np.cumsum(mass[::-1])[::-1]
-        self._mean_above = np.cumsum((mass * ahead)[::-1])[::-1]
+        # beyond the last point there is nothing
+        self._above, self._mean_above = (
+            np.append(np.cumsum(column[::-1])[::-1], 0.0) for column in (mass, mass * ahead)
+        )
 
     @property
     def points(self) -> int:
         """Number of points of the window."""
-        return self._above.size
+        return self._above.size - 1
 
     def _place(self, ahead: float) -> int:
-        """Return the first point of the window more than ``ahead`` beyond the target."""
-        return min(max(math.floor((ahead - self._start) / self._step) + 1, 0), self._above.size - 1)
+        """Return the first point more than ``ahead`` beyond the target, that after the last if none is."""
+        return min(max(math.floor((ahead - self._start) / self._step) + 1, 0), self.points)
 
     def price(self, strike: float) -> Price:
         """Return the price without what terms above the cuts add; its error is inf at too far a strike."""
-        theta, points = self._tilt, self._above.size
+        theta, points = self._tilt, self.points
         move = self._sign * (strike - self._target)
         place = self._place(move)
         if place == 0 or abs(move) * theta > tuning.REACH or self._log_front > 2 * tuning.REACH:
             return Price(0.0, math.inf)
-        front, above, mean = math.exp(self._log_front), 0.0, 0.0
-        if place < points - 1:  # else all that counts lies outside of the window, and is in the error
-            above, mean = float(self._above[place]), float(self._mean_above[place])
+        front = math.exp(self._log_front)
+        above, mean = float(self._above[place]), float(self._mean_above[place])
         scaled = mean - move * above
         # the masses have the weights u e^{-theta u}, u > 0: noise counts by Cauchy and Schwarz, and the mass
         # outside by the largest weight

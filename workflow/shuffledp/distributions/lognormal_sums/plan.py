@@ -228,7 +228,7 @@ class Planner:
         step = max(min(usual, most), (high - low) / tuning.MOST_POINTS)
         # a term below the start is split over 0 and the start, which no tilt in use may make count
         negligible = np.ones(y.shape, dtype=bool)
-        for move in (0.0, -shifts[0]):
+        for move in (0.0, -shifts[0], shifts[1]):
             moment = log_sum_exp((exponents + move * sign * y)[in_body])
             below = special.log_ndtr(self._law.normal(y)) + np.maximum((tilt + move) * sign * y, 0.0)
             negligible &= below < moment - tuning.NEGLIGIBLE - math.log(n)
