@@ -154,7 +154,10 @@ _TO_C = {
     8: "liew2022-fig3b-removal",
     16: "liew2022-fig3b-eps16-removal",
 }
-_FEDERATED_SEEDS = {name: 3 if eps0 == 8 else 1 for of in (_TO_2C, _TO_C) for eps0, name in of.items()}
+_FEDERATED_SEEDS = {
+    **{_TO_2C[4]: 1, _TO_2C[8]: 3, _TO_2C[16]: 1},
+    **{_TO_C[4]: 1, _TO_C[8]: 2, _TO_C[16]: 1},
+}
 _READINGS = {of[8]: _FEDERATED_SEEDS[of[8]] for of in (_TO_2C, _TO_C)}  # and their seeds
 
 
