@@ -576,7 +576,8 @@ def test_each_row_tells_setting_and_figure(curve):
         "data=mnist, model=mnist_cnn_16, randomizer=linf_coordinate, clip=coordinate, n=60000, k=10000, "
         "eps0=1.5, delta=1e-5"
     )
-    assert "n=1e7, gamma=1e-4, eps0=4 or 8 or 16" in rows.loc["L4b", "setting"]
+    assert "n=1e7, gamma=1e-4, noise_multiplier=" in rows.loc["L4b", "setting"]
+    assert "eps0=4 or 8 or 16" in rows.loc["L4b", "setting"]
     assert rows.loc["L5", "figure"] == "accounting a, b, c, d"
     assert (table["figure"] != "").all()
     assert (table["setting"] != "-").all()
