@@ -235,5 +235,5 @@ def _draw_stated(axis: Axes, point: Mapping[str, Any]) -> None:
     if "rounds" in point:
         mark_stated(axis, point["rounds"], point["accuracy"], color=point["color"])
         return
-    words = f"{point['accuracy']:g}%, stated in the paper for the line of that colour"
+    words = f"{point['accuracy']:g}%, stated in the paper\nfor the line of that colour"
     axis.axhline(point["accuracy"], color=point["color"], linewidth=0.7, linestyle=(0, (1, 3)), label=words)
