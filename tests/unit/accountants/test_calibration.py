@@ -476,6 +476,7 @@ def question(system):
             marks=[pytest.mark.slow]
             if (system.mechanism == "approximate-ldp" and system.protocol != "fixed-window")
             or (system.mechanism == "gaussian" and system.protocol == "shuffled-check-in")
+            or (system.mechanism, system.protocol, unknown) == ("gaussian", "shuffle", "sigma")
             else [],
         )
         for system in systems.systems()
