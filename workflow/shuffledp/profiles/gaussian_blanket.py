@@ -110,7 +110,8 @@ def gaussian_blanket_epsilon(delta: float, *, n: int, sigma: float, rate: float 
 
     Returns:
         An eps >= 0 at which the profile of ``gaussian_blanket`` was computed and is at most delta, within
-        1e-9 relative of where it crosses delta. Where single terms decide it is smooth to a few percent only.
+        1e-9 relative of where it crosses delta. Where single terms decide, it may lie a few percent higher
+        for one setting than for its neighbours.
 
     Raises:
         ValueError: an argument is out of range.

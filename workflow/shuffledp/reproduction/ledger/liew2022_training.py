@@ -155,8 +155,12 @@ _TO_C = {
     16: "liew2022-fig3b-eps16-removal",
 }
 _FEDERATED_SEEDS = {
-    **{_TO_2C[4]: 1, _TO_2C[8]: 3, _TO_2C[16]: 1},
-    **{_TO_C[4]: 1, _TO_C[8]: 2, _TO_C[16]: 1},
+    _TO_2C[4]: 1,
+    _TO_2C[8]: 3,
+    _TO_2C[16]: 1,
+    _TO_C[4]: 1,
+    _TO_C[8]: 2,
+    _TO_C[16]: 1,
 }
 _READINGS = {of[8]: _FEDERATED_SEEDS[of[8]] for of in (_TO_2C, _TO_C)}  # and their seeds
 
@@ -230,9 +234,8 @@ def _l4b(tables: Tables) -> Decision:
         if list(means.values()) == sorted(means.values()):
             held.append(distance)
     verdict: Verdict = "reproduced under a stated reading" if held else "not reproduced"
-    by = {0: "neither reading", 1: f"the reading of a distance of {''.join(held)} alone", 2: "both readings"}[
-        len(held)
-    ]
+    one = f"the reading of a distance of {''.join(held)} alone"
+    by = ("neither reading", one, "both readings")[len(held)]
     seeds = ", ".join(str(count) for count in _FEDERATED_SEEDS.values())
     why = (
         f"by {by}; the mean accuracy over the rounds stands for the speed; all at the learning "
