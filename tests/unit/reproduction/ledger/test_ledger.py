@@ -765,7 +765,7 @@ def test_speed_of_federated_training(wide, narrow, verdict, reason):
 
 
 def test_federated_training_that_stays_below_is_not_reproduced():
-    ended = {"liew2022-fig3b": [0.85] * 3, "liew2022-fig3b-removal": [0.85] * 2}
+    ended = {"liew2022-fig3b": [0.85] * 3, "liew2022-fig3b-removal": [0.85] * 3}
     found = CLAIMS["L4a"].decide(histories("L4a", ended, [0.99] * 8 + [0.9] * 8))
     assert (found.verdict, "by neither reading" in found.reason) == ("not reproduced", True)
 

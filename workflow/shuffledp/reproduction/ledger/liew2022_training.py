@@ -159,7 +159,7 @@ _FEDERATED_SEEDS = {
     _TO_2C[8]: 3,
     _TO_2C[16]: 1,
     _TO_C[4]: 1,
-    _TO_C[8]: 2,
+    _TO_C[8]: 3,
     _TO_C[16]: 1,
 }
 _READINGS = {of[8]: _FEDERATED_SEEDS[of[8]] for of in (_TO_2C, _TO_C)}  # and their seeds
