@@ -1,6 +1,7 @@
 """Learning rates are tried on training images that no client holds, and on no test image."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,19 +87,26 @@ def test_the_best_rate_is_found_without_the_test_images(tmp_path, monkeypatch, c
     assert capsys.readouterr().err.startswith("tuning tiny: 3 runs, some ")
 
 
-def test_tries_that_were_killed_go_on(tmp_path, monkeypatch):
+@pytest.fixture
+def done(monkeypatch):
+    """The indices of the rounds that are trained, as they are."""
     pytest.importorskip("torch")
-    from shuffledp.reproduction.trainings import tuning
     from shuffledp.training.sgd import checkin_sgd
 
-    monkeypatch.chdir(tmp_path)
-    counted, done = checkin_sgd.CheckInSgd.round, []
+    counted, indices = checkin_sgd.CheckInSgd.round, []
 
     def counting(run, index, **setting):
-        done.append(index)
+        indices.append(index)
         return counted(run, index, **setting)
 
     monkeypatch.setattr(checkin_sgd.CheckInSgd, "round", counting)
+    return indices
+
+
+def test_tries_that_were_killed_go_on(tmp_path, monkeypatch, done):
+    from shuffledp.reproduction.trainings import tuning
+
+    monkeypatch.chdir(tmp_path)
     plan = Tuning(experiment=tuned().experiment, learning_rates=(0.1, 0.3), epochs=2, held_out=100)
 
     def killed(line):
@@ -116,6 +124,25 @@ def test_tries_that_were_killed_go_on(tmp_path, monkeypatch):
     tuning.make(plan, results="whole", say=str, **setting)
     assert len(done) == 2 * rounds
     assert (tmp_path / "r/tuning/tiny.csv").read_bytes() == (tmp_path / "whole/tuning/tiny.csv").read_bytes()
+
+
+def test_a_try_goes_on_to_a_longer_stage_as_if_it_had_been_so_long_at_once(tmp_path, done):
+    from shuffledp.reproduction.trainings import tries, tuning
+    from shuffledp.training import runs
+
+    plan = Tuning(
+        experiment=tuned().experiment, learning_rates=(1e-4, 0.1, 0.3), epochs=2, held_out=100, halving=True
+    )
+    data = runs.load(plan.experiment, root=None, on=runs.device("cpu"))
+    checkpoints = [tmp_path / str(at) for at in range(3)]
+    rows = tuning.tune(plan, data=data, checkpoints=checkpoints, identity="", say=str)
+    assert [row["epochs"] for row in rows] == [2, 8, 8]
+    halved = len(done)
+    parts = tries.split(data, plan.held_out, seed=SEED)
+    for row, entry in zip(rows, plan.tries, strict=True):
+        whole = runs.train(replace(entry, epochs=(row["epochs"],)), seed=SEED, data=parts)
+        assert row["accuracy"] == tries.result(entry.learning_rates[0], whole)["accuracy"]
+    assert len(done) == 2 * halved, "no round was trained twice"
 
 
 def test_no_more_images_are_held_out_than_there_are(tmp_path):
