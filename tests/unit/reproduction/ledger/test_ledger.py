@@ -126,7 +126,7 @@ MARKS = [
         (claim, figure, {"panel": panel, "epsilon": epsilon, "accuracy": accuracy})
         for figure, panels, numbers in (
             ("fig3", "ab", [("G6a", 1.4, 80), ("G6b", 1.4, 70.7), ("G7a", 2.91, 90), ("G7b", 4.82, 90)]),
-            ("fig6", "ab", [("G8a", 3, 81.15), ("G8b", 3, 76.46), ("G9a", 5.8, 89.7), ("G9b", 18.3, 89.7)]),
+            ("fig6", "abc", [("G8a", 3, 81.15), ("G8b", 3, 76.46), ("G9a", 5.8, 89.7), ("G9b", 18.3, 89.7)]),
         )
         for panel in panels
         for claim, epsilon, accuracy in numbers
@@ -433,7 +433,7 @@ def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve)
     # at 1e-10 epsilon is too small, but not at half of delta
     assert read(of_3, 1e-10, kairouz, stated_3)[1] < 0.89
     assert fits(*read(of_3, 1e-10, kairouz, stated_3, part=0.5))
-    for name in ("privunit", "hemisphere"):
+    for name in ("privunit", "hemisphere", "rates"):
         assert fitting(curve(CLAIMS["G8b"].curves[name]), stated_6) == []
     # at a fixed delta the bound is no better than at the best split
     fixed = girgis2021_training._with_fixed_delta(of_3, 1e-10, kairouz)
@@ -457,17 +457,18 @@ def test_the_ledger_names_what_was_fitted_and_what_was_not(curve):
     ):
         assert words in of_3
     assert "1e-12" not in of_3
-    assert "for either mechanism, of 14 readings" in of_6
+    assert "for each of them, of 14 readings" in of_6
     assert "none gives both of the baseline's numbers of this figure" in of_6
 
 
 def test_where_the_mechanisms_differ_the_reading_is_stated():
     good = joined([0.7, 0.8, 0.9], new=[1.0, 3.0, 5.8], old=[3.0, 9.0, 18.3])
     bad = joined([0.7, 0.8, 0.8], new=[1.0, 3.0, 5.8], old=[3.0, 9.0, 18.3])
-    decision = CLAIMS["G9a"].decide({"hemisphere": good, "privunit": bad})
+    decision = CLAIMS["G9a"].decide({"hemisphere": good, "privunit": bad, "rates": good})
     assert decision.verdict == "reproduced under a stated reading"
+    assert decision.reason.startswith("for hemisphere and hemisphere at the code's rates alone. ")
     assert "PrivUnit: a mean of 89.7% is not reached" in decision.reason
-    assert "PrivUnit, as in the text: 80.0% (1.0) at the end, at 5.80" in decision.ours
+    assert "PrivUnit: 80.0% (1.0) at the end, at 5.80" in decision.ours
 
 
 def test_a_claim_whose_runs_are_missing_is_not_computed(curve):

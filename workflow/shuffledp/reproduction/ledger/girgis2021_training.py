@@ -204,7 +204,9 @@ _OF_FIG3 = {"table": CurveKey(_PAPER, "fig3", "a", "privacy_utility")}
 _OF_FIG6 = {
     "hemisphere": CurveKey(_PAPER, "fig6", "a", "privacy_utility"),
     "privunit": CurveKey(_PAPER, "fig6", "b", "privacy_utility"),
+    "rates": CurveKey(_PAPER, "fig6", "c", "privacy_utility"),
 }
+_READINGS6 = {"privunit": "PrivUnit", "hemisphere": "hemisphere", "rates": "hemisphere at the code's rates"}
 _ACCURACY3 = (1.4, (80.0, 1.8), (70.7, 2.1))  # at an epsilon, by Theorem 1 and by the baseline
 _EPSILON3 = ((90.0, 0.5), 2.91, 4.82)  # for an accuracy, likewise
 _ACCURACY6 = (3.0, (81.15, 0.7), (76.46, 1.9))
@@ -215,14 +217,16 @@ def _with(decision: Decision, more: str) -> Decision:
     return decision._replace(reason=f"{decision.reason}; {more}")
 
 
-def _of_both(tables: Tables, decide: Callable[[pd.DataFrame], Decision]) -> Decision:
-    """Decide for the mechanism of the authors' code and for that of the text."""
-    code, text = decide(tables["hemisphere"]), decide(tables["privunit"])
-    ours = f"PrivUnit, as in the text: {text.ours}; hemisphere, as in the code: {code.ours}"
-    reason = f"PrivUnit: {text.reason}; hemisphere: {code.reason}"
-    if code.verdict != text.verdict:
-        return Decision(ours, "reproduced under a stated reading", f"for one of the mechanisms. {reason}")
-    return Decision(ours, text.verdict, reason)
+def _of_each(tables: Tables, decide: Callable[[pd.DataFrame], Decision]) -> Decision:
+    """Decide for the mechanism of the text, for that of the authors' code, and at the code's rates."""
+    found = {words: decide(tables[name]) for name, words in _READINGS6.items()}
+    ours = "; ".join(f"{words}: {decision.ours}" for words, decision in found.items())
+    reason = "; ".join(f"{words}: {decision.reason}" for words, decision in found.items())
+    held = [words for words, decision in found.items() if decision.verdict == "reproduced"]
+    if 0 < len(held) < len(found):
+        words = " and ".join(held)
+        return Decision(ours, "reproduced under a stated reading", f"for {words} alone. {reason}")
+    return Decision(ours, next(iter(found.values())).verdict, reason)
 
 
 @claim(
@@ -289,7 +293,7 @@ def _g7b(tables: Tables) -> Decision:
     curves=_OF_FIG6,
 )
 def _g8a(tables: Tables) -> Decision:
-    return _of_both(tables, lambda table: _accuracy(table, *_ACCURACY6[:2]))
+    return _of_each(tables, lambda table: _accuracy(table, *_ACCURACY6[:2]))
 
 
 @claim(
@@ -301,11 +305,11 @@ def _g8a(tables: Tables) -> Decision:
     curves=_OF_FIG6,
 )
 def _g8b(tables: Tables) -> Decision:
-    decided = _of_both(tables, lambda table: _gap(table, *_ACCURACY6))
-    of_text, of_code = (_fitted(tables[name], _ACCURACY6, _EPSILON6) for name in ("privunit", "hemisphere"))
-    if of_text == of_code:
-        return _with(decided, f"for either mechanism, {of_text}")
-    return _with(decided, f"for PrivUnit, {of_text}; for the hemisphere mechanism, {of_code}")
+    decided = _of_each(tables, lambda table: _gap(table, *_ACCURACY6))
+    fitted = {words: _fitted(tables[name], _ACCURACY6, _EPSILON6) for name, words in _READINGS6.items()}
+    if len(set(fitted.values())) == 1:
+        return _with(decided, f"for each of them, {next(iter(fitted.values()))}")
+    return _with(decided, "; ".join(f"for {words}, {found}" for words, found in fitted.items()))
 
 
 @claim(
@@ -317,7 +321,7 @@ def _g8b(tables: Tables) -> Decision:
     curves=_OF_FIG6,
 )
 def _g9a(tables: Tables) -> Decision:
-    return _of_both(tables, lambda table: _epsilon(table, _NEW, *_EPSILON6[:2]))
+    return _of_each(tables, lambda table: _epsilon(table, _NEW, *_EPSILON6[:2]))
 
 
 @claim(
@@ -329,7 +333,7 @@ def _g9a(tables: Tables) -> Decision:
     curves=_OF_FIG6,
 )
 def _g9b(tables: Tables) -> Decision:
-    return _of_both(tables, lambda table: _epsilon(table, _OLD, _EPSILON6[0], _EPSILON6[2]))
+    return _of_each(tables, lambda table: _epsilon(table, _OLD, _EPSILON6[0], _EPSILON6[2]))
 
 
 @claim(
