@@ -386,6 +386,14 @@ def test_a_verdict_follows_from_the_runs(claim, run, verdict):
     assert "4 seeds" in decision.ours
 
 
+def test_one_seed_has_no_deviation():
+    table = joined([0.7, 0.8115], new=[1.0, 3.0], old=[1.0, 3.0]).assign(seeds=1.0)
+    for claim, words in {"G8a": "81.2%, one seed", "G8b": "81.2% against 81.2%, one seed"}.items():
+        ours = CLAIMS[claim].decide(dict.fromkeys(CLAIMS[claim].curves, table)).ours
+        assert ours.count(words) == 3
+        assert "(" not in ours
+
+
 @pytest.mark.parametrize(
     ("accuracy", "verdict"), [(0.991, "reproduced under a stated reading"), (0.95, "not reproduced")]
 )

@@ -61,7 +61,16 @@ def _shown(epsilon: float) -> str:
 
 
 def _seeds(table: pd.DataFrame) -> str:
-    return f"{int(table.seeds.iloc[0])} seeds"
+    count = int(table.seeds.iloc[0])
+    return "one seed" if count == 1 else f"{count} seeds"
+
+
+def _accuracies(table: pd.DataFrame, *found: Stated) -> str:
+    """Return accuracies in words, with their deviation where there is more than one seed."""
+    many = table.seeds.iloc[0] > 1
+    return " against ".join(
+        f"{mean:.1f}% ({spread:.1f})" if many else f"{mean:.1f}%" for mean, spread in found
+    )
 
 
 def _agree(found: Stated, stated: Stated) -> bool:
@@ -74,7 +83,7 @@ def _accuracy(table: pd.DataFrame, epsilon: float, stated: Stated) -> Decision:
     if found is None:
         return Decision(f"-, {_seeds(table)}", "not computed", f"the first epoch takes more than {epsilon:g}")
     verdict: Verdict = "reproduced" if _agree(found, stated) else "not reproduced"
-    ours = f"{found[0]:.1f}% ({found[1]:.1f}), {_seeds(table)}"
+    ours = f"{_accuracies(table, found)}, {_seeds(table)}"
     return Decision(ours, verdict, f"{found[0] - stated[0]:+.1f} points from the stated mean")
 
 
@@ -89,10 +98,7 @@ def _gap(table: pd.DataFrame, epsilon: float, new: Stated, old: Stated) -> Decis
     if first is None or second is None:
         return Decision(f"-, {_seeds(table)}", "not computed", f"the first epoch takes more than {epsilon:g}")
     gap, share = first[0] - second[0], _share(first, second, new, old)
-    ours = (
-        f"{gap:+.1f} points: {first[0]:.1f}% ({first[1]:.1f}) against {second[0]:.1f}% ({second[1]:.1f}), "
-        f"{_seeds(table)}"
-    )
+    ours = f"{gap:+.1f} points: {_accuracies(table, first, second)}, {_seeds(table)}"
     if GAP[0] <= share <= GAP[1]:
         return Decision(ours, "reproduced", "the gap is there")
     reason = (
@@ -105,7 +111,8 @@ def _gap(table: pd.DataFrame, epsilon: float, new: Stated, old: Stated) -> Decis
 def _epsilon(table: pd.DataFrame, accountant: str, stated: Stated, at: float) -> Decision:
     """Decide on the epsilon at which an accuracy is reached, by an accountant."""
     found, last = _reaching(table, accountant, stated), table.iloc[-1]
-    end = f"{100 * last.accuracy:.1f}% ({100 * last.deviation:.1f}) at the end, at {_shown(last[accountant])}"
+    reached_last = _accuracies(table, (100 * float(last.accuracy), 100 * float(last.deviation)))
+    end = f"{reached_last} at the end, at {_shown(last[accountant])}"
     if np.isnan(found):
         return Decision(
             f"{end}, {_seeds(table)}", "not reproduced", f"a mean of {stated[0]:g}% is not reached"
@@ -381,9 +388,10 @@ def _g10b(tables: Tables) -> Decision:
     curves={"table": CurveKey(_PAPER, "fig3", "b", "privacy_utility")},
 )
 def _g11(tables: Tables) -> Decision:
-    last = tables["table"].iloc[-1]
+    table = tables["table"]
+    last = table.iloc[-1]
     found = 100 * float(last.accuracy), 100 * float(last.deviation)
-    ours = f"{found[0]:.1f}% ({found[1]:.1f}) after {last['round']:,.0f} rounds, {_seeds(tables['table'])}"
+    ours = f"{_accuracies(table, found)} after {last['round']:,.0f} rounds, {_seeds(table)}"
     if _agree(found, _EPSILON3[0]):
         return Decision(ours, "reproduced", "at the learning rates that the paper states")
     return Decision(
