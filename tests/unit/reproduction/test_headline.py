@@ -37,7 +37,7 @@ def test_rows_of_the_headline_are_those_of_the_results(root, words, panel, epsil
 
 
 def test_what_the_headline_says_of_the_gaps_holds(root):
-    """In figure 3 there is none, and in figure 6 about a third of the stated one is left."""
+    """In figure 3 there is none, and in figure 6 a quarter to a third of the stated one is left."""
     verdicts = tables.read_table(root / "results/claims.csv").set_index("id")
     for claim, verdict in (
         ("G6a", "reproduced"),
