@@ -60,6 +60,13 @@ def test_epsilon_is_that_of_the_profile(n, sigma, delta):
     assert lower <= found <= float(profiles.gaussian_epsilon(delta, mu=1 / sigma))
 
 
+@pytest.mark.parametrize("delta", [1e-79, 1e-100, 1e-276, 5e-324])
+@pytest.mark.parametrize(("n", "sigma"), [(2, 0.1), (1000, 1.0), (1809, 497.5), (10**9, 1000.0)])
+def test_the_smallest_delta_is_computed_or_costs_what_it_costs_without_a_shuffler(n, sigma, delta):
+    found = gaussian_blanket_epsilon(delta, n=n, sigma=sigma)
+    assert 0 < found <= profiles.gaussian_epsilon(delta, mu=1 / sigma)
+
+
 @pytest.mark.parametrize(("n", "sigma", "rate"), [(30, 1.0, 1.0), (500, 3.0, 0.2)])
 def test_outcomes_lie_above_the_profile(n, sigma, rate):
     pair = gaussian_blanket_outcomes(n=n, sigma=sigma, rate=rate, lost=1e-12)

@@ -22,6 +22,7 @@ _TILTS, _CLOSE = 24, 1e-3  # tilts among which the best is sought, and its relat
 _SHORTFALL = 14.0  # nats: how unlikely the others are to fall short of the second cut
 _RARE = 1e-3  # expected number of falls that are too rare to count for that
 _MOST_STEPS = 2**40  # from 0 to the ends of a term
+_SMALLEST = 1e-300  # estimate of a price, below which it counts as that
 _MOST_CELLS = 2**17  # of the law of a term
 _SPREAD = 0.05  # inverse steepness: largest step, and largest cell
 _FAR = 60.0  # inverse tilts to the least value of a term
@@ -150,7 +151,7 @@ class Planner:
         with np.errstate(divide="ignore"):
             several = np.log(terms.several_jumps(gap))
         # a cut that moves smoothly with the setting: bounds of neighbouring settings are to be in order
-        cut = float(np.interp(-math.log(DROPPED * price), -several, gap))
+        cut = float(np.interp(-math.log(DROPPED * max(price, _SMALLEST)), -several, gap))
         second = terms.strike + math.sqrt(2 * _SHORTFALL) * self._deviation(cut)
         if rest is not None:
             at = terms.law.normal(1 + gap)
@@ -176,8 +177,10 @@ class Planner:
         # larger falls are not told from this one
         fall = min(_FAR / tilt, terms.factor * float(self._gap[-1]))
         farthest = max(cut, second, fall) / step
-        widest = 2 ** max(int(math.log2(max(_SPREAD / (steepness * step), farthest / _MOST_CELLS))), 0)
+        widest = min(max(_SPREAD / (steepness * step), farthest / _MOST_CELLS, 1.0), _MOST_STEPS)
         end, last, least = (
             min(max(math.ceil(value / step), 1), _MOST_STEPS) for value in (cut, second, fall)
         )
-        return Layout(tilt, step, end, max(last, end), -least, widest, is_coarse, found.shifts)
+        return Layout(
+            tilt, step, end, max(last, end), -least, 2 ** int(math.log2(widest)), is_coarse, found.shifts
+        )

@@ -21,6 +21,8 @@ _NOISY = 0.05  # of a bound, above which the error of a price calls for a lower 
 _MOST_BEYOND = 0.1  # of a bound, what a lowered second cut may add without another one being tried
 _MORE = 8.0  # times as much as is too little is tried next, at most
 _SETTLED = 1.3  # by which what such a cut adds may differ from the least that can be computed
+_MOST_STEPS = 2.0**62  # of the sum, so that they are whole numbers of 64 bits
+_SMALLEST = 1e-200  # price whose change with the strike is looked at
 _LEAST_CELL = 1e-12  # of Y near 1, so that neighbouring points are different doubles
 
 
@@ -42,7 +44,8 @@ def price(terms: Terms, estimate: float, effort: Effort, *, most: float) -> floa
     for _ in range(_ATTEMPTS):
         layout = planner.layout(place, steepness, effort)
         step = layout.step
-        if step < _LEAST_CELL * terms.factor:
+        largest = max(layout.last, -layout.least, terms.gain / step)
+        if step < _LEAST_CELL * terms.factor or terms.n * largest > _MOST_STEPS:
             break
         total = _total(terms, layout)
         found = total.price(terms.strike)
@@ -62,6 +65,8 @@ def price(terms: Terms, estimate: float, effort: Effort, *, most: float) -> floa
             place = planner.place(rest, rest=rest)
             steepness = place.tilt
             continue
+        if found.value < _SMALLEST:
+            break
         # beyond the strike itself, where there may be an atom
         further = terms.strike + _REACH * (1 + 1e-6) / steepness
         actual = total.steepness(further, found.value, planned=steepness)
