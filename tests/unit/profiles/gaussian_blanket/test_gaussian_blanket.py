@@ -53,9 +53,11 @@ def test_more_noise_and_more_clients_cost_less():
 @pytest.mark.parametrize(("n", "sigma"), [(2, 2.0), (50, 0.3), (1000, 4.0)])
 def test_epsilon_is_that_of_the_profile(n, sigma, delta):
     found = gaussian_blanket_epsilon(delta, n=n, sigma=sigma)
-    again = gaussian_blanket(found, n=n, sigma=sigma)
-    assert again <= delta * (1 + 2e-3)
-    assert found == 0 or again >= delta * (1 - 2e-3)
+    assert bound._delta(n, sigma, 1.0, found, guess=delta) <= delta
+    assert found == 0 or bound._delta(n, sigma, 1.0, found * (1 - 1e-5), guess=delta) > delta
+    without_a_guess = gaussian_blanket([found, found * (1 - 1e-5)], n=n, sigma=sigma)
+    assert without_a_guess[0] <= delta * (1 + 2e-3)
+    assert found == 0 or without_a_guess[1] >= delta * (1 - 2e-3)
     lower = profiles.shuffled_gaussian_epsilon(delta, n=n, sigma=sigma, bound="lower")
     assert lower <= found <= float(profiles.gaussian_epsilon(delta, mu=1 / sigma))
 
