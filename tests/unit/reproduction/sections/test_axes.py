@@ -1,5 +1,6 @@
 """Points along an axis: how they are spaced, and that none is out of range."""
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -13,7 +14,19 @@ def test_points_are_spaced_in_ratio_and_end_where_they_should():
     raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": 0.1, "to": 0.3, "points": 7})
     values = np.array(config.resolve(raw).curves[0].values)
     assert (values[0], values[-1], values.size) == (0.1, 0.3, 7)
-    np.testing.assert_allclose(values[1:] / values[:-1], 3 ** (1 / 6), rtol=1e-12)
+    np.testing.assert_allclose(values[1:] / values[:-1], 3 ** (1 / 6), rtol=1e-11)
+
+
+@pytest.mark.parametrize("bits", [-2, 0, 2])
+def test_points_do_not_depend_on_the_last_bits_of_a_power(monkeypatch, bits):
+    raw = varying("eps0")
+    raw["bounds"]["paper"]["fig1"]["panels"]["a"]["x"].update({"from": 0.02, "to": 4, "points": 31})
+    powers = np.geomspace
+    monkeypatch.setattr(np, "geomspace", lambda *args: powers(*args) * (1 + bits * np.finfo(float).eps))
+    with mpmath.workdps(50):
+        first, ratio = mpmath.mpf("0.02"), mpmath.mpf(200) ** (mpmath.mpf(1) / 30)
+        exact = [float(mpmath.nstr(first * ratio**step, 12)) for step in range(31)]
+    assert list(config.resolve(raw).curves[0].values) == exact, "a product is current on every processor"
 
 
 @pytest.mark.parametrize("variable", ["n", "k", "rounds"])

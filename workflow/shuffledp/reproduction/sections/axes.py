@@ -15,6 +15,8 @@ from shuffledp.variables import VARIABLES, beyond
 
 Positive = Annotated[float, Field(gt=0)]
 
+_DIGITS = 12  # of points with equal ratios
+
 
 class Axis(Section):
     """From where to where something varies."""
@@ -43,14 +45,18 @@ class Axis(Section):
 
 def points(axis: Axis, variable: str, count: int, context: Context, at: Sequence[str]) -> tuple[float, ...]:
     """Return the values along an axis: evenly spaced for epsilon, otherwise with equal ratios, and rounded to
-    whole numbers for variables that are whole.
+    whole numbers for variables that are whole, and to 12 digits for others.
 
     Raises:
         ValueError: the axis has no length, or would have to begin at 0.
     """
     axis.check(context, at)
-    spaced = np.linspace if variable == "epsilon" else np.geomspace
-    values = spaced(axis.first, axis.last, count)
+    if variable == "epsilon":
+        values = np.linspace(axis.first, axis.last, count)
+    else:
+        # The last bits of a power depend on the processor, and a product made on another would be out of date.
+        powers = np.geomspace(axis.first, axis.last, count)
+        values = np.array([float(f"{power:.{_DIGITS}g}") for power in powers])
     values[0], values[-1] = axis.first, axis.last
     if variable in VARIABLES and VARIABLES[variable].whole:
         values = np.unique(values.round())
