@@ -54,7 +54,7 @@ def points(axis: Axis, variable: str, count: int, context: Context, at: Sequence
     if variable == "epsilon":
         values = np.linspace(axis.first, axis.last, count)
     else:
-        # The last bits of a power depend on the processor; with them, products would be out of date on another.
+        # The last bits of a power depend on the processor, and with them whether a product is up to date.
         powers = np.geomspace(axis.first, axis.last, count)
         values = np.array([float(f"{power:.{_DIGITS}g}") for power in powers])
     values[0], values[-1] = axis.first, axis.last
