@@ -8,14 +8,14 @@ from shuffledp.reproduction.ledger import (
     liew2022,
     liew2022_training,
 )
-from shuffledp.reproduction.ledger.claims import Claim, CurveKey, Decision, Key, RunKey, claims, evaluate
+from shuffledp.reproduction.ledger.claims import Claim, CurveKey, Decision, Key, RunsKey, claims, evaluate
 
 __all__ = [
     "Claim",
     "CurveKey",
     "Decision",
     "Key",
-    "RunKey",
+    "RunsKey",
     "balle2020",
     "claims",
     "evaluate",

@@ -85,16 +85,18 @@ class CurveKey(NamedTuple):
     accountant: str
 
 
-class RunKey(NamedTuple):
-    """The key of the history of a training run: a folder, experiment and seed<k>."""
+class RunsKey(NamedTuple):
+    """The key of the histories of an experiment's runs: a folder and the experiment.
+
+    They are one table, in which the column ``run`` numbers them; their number is that of the configuration.
+    """
 
     folder: str
     experiment: str
-    seed: str
 
 
-Key = CurveKey | RunKey
-# The tables of a claim's curves, by the name that the claim has for each.
+Key = CurveKey | RunsKey
+# The tables of a claim's curves and runs, by the name that the claim has for each.
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -229,6 +231,11 @@ def _figure_of(curves: Mapping[str, Key]) -> str:
     return "; ".join(f"{figure} {', '.join(sorted(set(shown)))}" for figure, shown in panels.items())
 
 
+def seeds(count: int) -> str:
+    """Return in words how many runs there are, each of another seed."""
+    return "one seed" if count == 1 else f"{count} seeds"
+
+
 def agrees(ours: float, stated: float) -> bool:
     """Return whether a value is within the ledger's tolerance (5%) of the stated one."""
     return abs(ours / stated - 1) <= TOLERANCE
@@ -252,8 +259,8 @@ def evaluate(table_of: Callable[[Key], pd.DataFrame | None]) -> pd.DataFrame:
     """Decide every claim.
 
     Args:
-        table_of: reads the table of a curve or run, with the setting among its columns; None if it is not
-            computed.
+        table_of: reads the table of a curve or of runs, with the setting among its columns; None if it is
+            not computed.
 
     Returns:
         One row for each claim: id, paper, figure, statement, setting, stated, ours, verdict, rule, reason.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+
+import pandas as pd
 
 from shuffledp.checks import FloatArray
 from shuffledp.profiles.gaussian import gaussian_noise
@@ -11,10 +12,11 @@ from shuffledp.reproduction.ledger.claims import (
     ABOUT,
     DEVIATIONS,
     Decision,
-    RunKey,
+    RunsKey,
     Tables,
     Verdict,
     claim,
+    seeds,
 )
 from shuffledp.reproduction.studies.over_seeds import Accuracies, accuracies
 
@@ -25,18 +27,16 @@ _LATE = 8  # epochs at the end
 _LATE_ROUNDS = 800  # at the end, all of the lowest learning rate of a schedule
 
 
-def _runs(seeds: Mapping[str, int]) -> dict[str, RunKey]:
-    """Return the keys of the runs of experiments, of each so many seeds."""
-    keys = [
-        RunKey("training", experiment, f"seed{seed}")
-        for experiment, count in seeds.items()
-        for seed in range(count)
-    ]
-    return {f"{key.experiment}/{key.seed}": key for key in keys}
+def _runs(*experiments: str) -> dict[str, RunsKey]:
+    return {experiment: RunsKey("training", experiment) for experiment in experiments}
 
 
-def _of(tables: Tables, experiment: str) -> Accuracies:
-    return accuracies([table for name, table in tables.items() if name.startswith(f"{experiment}/")])
+def _of(runs: pd.DataFrame) -> Accuracies:
+    return accuracies([run for _, run in runs.groupby("run")])
+
+
+def _seeds(tables: Tables) -> str:
+    return ", ".join(str(runs["run"].nunique()) for runs in tables.values())
 
 
 def _reaching(found: Accuracies) -> float:
@@ -52,18 +52,18 @@ def _reaching(found: Accuracies) -> float:
     stated="90%; 6,800",
     rule="about",
     figure="fig3a a",
-    curves=_runs({"liew2022-fig3a": 1}),
+    curves=_runs("liew2022-fig3a"),
 )
 def _l1_accuracy(tables: Tables) -> Decision:
-    found = _of(tables, "liew2022-fig3a")
+    (runs,) = tables.values()
+    found = _of(runs)
     rounds, done = _reaching(found), found.rounds[-1]
     if math.isnan(rounds):
         return Decision(f"{100 * found.mean[-1]:.1f}%", "not reproduced", f"in {done:,.0f} rounds")
     late = found.mean[found.rounds >= rounds][-_LATE:]
     last = late.mean()
-    ours = (
-        f"{100 * last:.1f}% at the end of {done:,.0f} rounds (mean of the last {late.size} epochs), one seed"
-    )
+    end = f"the end of {done:,.0f} rounds (mean of the last {late.size} epochs)"
+    ours = f"{100 * last:.1f}% at {end}, {seeds(runs['run'].nunique())}"
     first = f"90% is reached to within {100 * ABOUT:g}% after {rounds:,.0f} rounds"
     if last < _REACHED - ABOUT:
         return Decision(ours, "not reproduced", f"{first}, and not kept")
@@ -78,8 +78,6 @@ def _l1_accuracy(tables: Tables) -> Decision:
     return Decision(ours, "reproduced under a stated reading", "; ".join(read))
 
 
-_RATES = {"liew2022-fig5a-001": 3, "liew2022-fig5a-003": 3, "liew2022-fig3a": 1}  # and their seeds
-_SCHEDULES = {"liew2022-fig5a-003": 3, "liew2022-fig5b": 3}
 _LOWERED = (30, 60)  # epochs after which the schedule lowers the learning rate
 
 
@@ -92,11 +90,11 @@ _LOWERED = (30, 60)  # epochs after which the schedule lowers the learning rate
     ),
     stated="no significant gain",
     rule="significant",
-    curves=_runs(_SCHEDULES),
+    curves=_runs("liew2022-fig5a-003", "liew2022-fig5b"),
     figure="fig5b a, b",
 )
 def _l2a(tables: Tables) -> Decision:
-    constant, lowered = (_of(tables, name) for name in _SCHEDULES)
+    constant, lowered = map(_of, tables.values())
     ends = [100 * _late(found.mean, found) for found in (constant, lowered)]
     gain, lost = ends[1] - ends[0], 100 * float(constant.mean.max()) - ends[0]
     ours = f"{gain:+.1f} points in the mean of the last {_LATE_ROUNDS} rounds"
@@ -122,20 +120,19 @@ def _late(values: FloatArray, of: Accuracies) -> float:
     statement="Larger check-in rates do better (appendix D.1, figure 5)",
     stated="ordering",
     rule="order",
-    curves=_runs(_RATES),
+    curves=_runs("liew2022-fig5a-001", "liew2022-fig5a-003", "liew2022-fig3a"),
     figure="fig5a a, b, c",
 )
 def _l2b(tables: Tables) -> Decision:
-    runs = [_of(tables, name) for name in _RATES]
+    runs = [*map(_of, tables.values())]
     rounds = min(float(run.rounds[-1]) for run in runs)
     ends = [100 * float(run.mean[run.rounds == rounds][0]) for run in runs]
     ours = f"{', '.join(f'{end:.1f}%' for end in ends)} at gamma = 0.01, 0.03, 0.1 after {rounds:,.0f} rounds"
     if ends != sorted(ends):
         return Decision(ours, "not reproduced", "a smaller check-in rate does better")
-    seeds = ", ".join(str(count) for count in _RATES.values())
     read = [
         "after as many rounds; the learning rate at gamma = 0.1 is more than three times that of the others, "
-        f"which was tuned for 6,800 rounds; mean of so many seeds: {seeds}"
+        f"which was tuned for 6,800 rounds; mean of so many seeds: {_seeds(tables)}"
     ]
     longer = [run for run in runs if run.rounds[-1] > rounds]
     later = [100 * float(run.mean[-1]) for run in longer]
@@ -154,20 +151,11 @@ _TO_C = {
     8: "liew2022-fig3b-removal",
     16: "liew2022-fig3b-eps16-removal",
 }
-_FEDERATED_SEEDS = {
-    _TO_2C[4]: 1,
-    _TO_2C[8]: 3,
-    _TO_2C[16]: 1,
-    _TO_C[4]: 1,
-    _TO_C[8]: 3,
-    _TO_C[16]: 1,
-}
-_READINGS = {of[8]: _FEDERATED_SEEDS[of[8]] for of in (_TO_2C, _TO_C)}  # and their seeds
 
 
 def _noise(tables: Tables, eps0: int) -> float:
     """Return the deviation of a client's noise in units of C, where two clipped gradients are 2 C apart."""
-    run = tables[f"{_TO_2C[eps0]}/seed0"].iloc[0]
+    run = tables[_TO_2C[eps0]].iloc[0]
     return float(2 * gaussian_noise(eps=float(run.eps0), delta=float(run.delta0)))
 
 
@@ -182,22 +170,21 @@ def _rise(found: Accuracies) -> float:
     statement="Federated DP-SGD reaches 90% at eps0 = 8, n = 1e7, gamma = 1e-4 (figure 3b)",
     stated="90%",
     rule="about",
-    curves=_runs(_READINGS),
+    curves=_runs(_TO_2C[8], _TO_C[8]),
     figure="fig3b a, b",
 )
 def _l4a(tables: Tables) -> Decision:
-    wide, narrow = (_of(tables, name) for name in _READINGS)
+    wide, narrow = map(_of, tables.values())
     noise = _noise(tables, 8)
     readings = {f"{noise:.2f} C": wide, f"{noise / 2:.2f} C": narrow}
     ours = ", ".join(
         f"{100 * float(found.mean.max()):.1f}% at most in {found.rounds[-1]:,.0f} rounds with {deviation}"
         for deviation, found in readings.items()
     )
-    seeds = " and ".join(str(count) for count in _READINGS.values())
     why = (
         "the larger deviation of the noise is for two clipped gradients, 2 C apart, and the learning rate is "
         "tuned for it; the smaller is for a distance of C, which the paper may mean; mean of so many seeds: "
-        f"{seeds}"
+        f"{_seeds(tables)}"
     )
     reached = {deviation: _reaching(found) for deviation, found in readings.items()}
     there = {deviation: rounds for deviation, rounds in reached.items() if not math.isnan(rounds)}
@@ -222,13 +209,13 @@ def _l4a(tables: Tables) -> Decision:
     statement="Federated DP-SGD converges faster with a larger eps0 (figure 3b)",
     stated="ordering",
     rule="order",
-    curves=_runs(_FEDERATED_SEEDS),
+    curves=_runs(*_TO_2C.values(), *_TO_C.values()),
     figure="fig3b a, b",
 )
 def _l4b(tables: Tables) -> Decision:
     ours, held = [], []
     for distance, runs in (("2 C", _TO_2C), ("C", _TO_C)):
-        means = {eps0: 100 * float(_of(tables, name).mean.mean()) for eps0, name in runs.items()}
+        means = {eps0: 100 * float(_of(tables[name]).mean.mean()) for eps0, name in runs.items()}
         listed = ", ".join(f"{mean:.1f}% (eps0 = {eps0})" for eps0, mean in means.items())
         ours.append(f"{listed} with noise for a distance of {distance}")
         if list(means.values()) == sorted(means.values()):
@@ -236,9 +223,8 @@ def _l4b(tables: Tables) -> Decision:
     verdict: Verdict = "reproduced under a stated reading" if held else "not reproduced"
     one = f"the reading of a distance of {''.join(held)} alone"
     by = ("neither reading", one, "both readings")[len(held)]
-    seeds = ", ".join(str(count) for count in _FEDERATED_SEEDS.values())
     why = (
         f"by {by}; the mean accuracy over the rounds stands for the speed; all at the learning "
-        f"rate that was tuned for eps0 = 8 and a distance of 2 C; so many seeds: {seeds}"
+        f"rate that was tuned for eps0 = 8 and a distance of 2 C; so many seeds: {_seeds(tables)}"
     )
     return Decision("; ".join(ours), verdict, why)

@@ -7,6 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
+from shuffledp.records import tables
 from shuffledp.records.product import Product
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.config import Settings
@@ -22,24 +25,45 @@ _TOLD = (
 
 
 class Source(NamedTuple):
-    """The path of the table of a curve or run, and the settings that the table does not have."""
+    """The path of the table of a curve, or those of an experiment's runs, and the settings that these lack.
 
-    path: str
+    Attributes:
+        paths: of the tables.
+        setting: value by column, the same in all rows.
+    """
+
+    paths: tuple[str, ...]
     setting: dict[str, Any]
+
+    def read(self) -> pd.DataFrame:
+        """Return the tables as one, with the settings as columns and the number of the table as "run".
+
+        Raises:
+            ValueError: from ``tables.read_table``.
+        """
+        runs = [tables.read_table(path).assign(run=run) for run, path in enumerate(self.paths)]
+        return pd.concat(runs, ignore_index=True).assign(**self.setting)
 
 
 def sources(settings: Settings) -> dict[ledger.Key, Source]:
     """Return the sources of the claims' curves and runs, as far as these are made or will be made."""
-    made: dict[str, dict[str, Any]] = {
-        table.path(settings.results): _setting(table.experiment) if isinstance(table, Utility) else {}
+    made = {
+        table.stem(settings.results): Source(
+            (table.path(settings.results),),
+            _setting(table.experiment) if isinstance(table, Utility) else {},
+        )
         for table in settings.tables
     }
-    for experiment in settings.experiments:
-        runs = recorded.runs(experiment, settings.results)
-        made |= {run: _setting(experiment) for run in runs if Path(run).exists()}
+    made |= {
+        recorded.folder(experiment, settings.results): Source(
+            recorded.runs(experiment, settings.results), _setting(experiment)
+        )
+        for experiment in settings.experiments
+        if recorded.is_trained(experiment, settings.results)
+    }
     keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
-    paths = {key: f"{settings.results}/{'/'.join(key)}.csv" for key in keys}
-    return {key: Source(path, made[path]) for key, path in paths.items() if path in made}
+    stems = {key: f"{settings.results}/{'/'.join(key)}" for key in keys}
+    return {key: made[stem] for key, stem in stems.items() if stem in made}
 
 
 def _setting(experiment: Experiment) -> dict[str, Any]:
@@ -58,10 +82,10 @@ def claims(settings: Settings) -> Product:
     found = sources(settings)
     return Product(
         record=f"{settings.results}/claims.json",
-        parameters={"curves": [[*key, source.path, source.setting] for key, source in found.items()]},
+        parameters={"curves": [[[*key], [*one.paths], one.setting] for key, one in found.items()]},
         modules=("shuffledp.reproduction.ledger", "shuffledp.records.tables"),
         outputs=(f"{settings.results}/claims.csv",),
-        inputs=tuple(source.path for source in found.values()),
+        inputs=tuple(path for source in found.values() for path in source.paths),
     )
 
 
