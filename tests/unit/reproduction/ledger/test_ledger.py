@@ -1,5 +1,6 @@
 """The ledger follows from the tracked curves, and each verdict from its inputs."""
 
+import dataclasses
 import importlib
 import re
 
@@ -398,9 +399,12 @@ def test_one_seed_has_no_deviation():
     ("accuracy", "verdict"), [(0.991, "reproduced under a stated reading"), (0.95, "not reproduced")]
 )
 def test_g10_needs_the_accuracy(accuracy, verdict):
-    run = pd.DataFrame({"test_accuracy": [0.5, accuracy]})
-    assert CLAIMS["G10b"].decide({"run": run}).verdict == verdict
-    assert CLAIMS["G10a"].decide({"run": run}).verdict == "not reproduced"
+    runs = pd.DataFrame(
+        {"run": [0, 0, 1, 1], "test_accuracy": [0.5, accuracy - 0.001, 0.5, accuracy + 0.001]}
+    )
+    decision = CLAIMS["G10b"].decide({"runs": runs})
+    assert (decision.verdict, decision.ours) == (verdict, f"{100 * accuracy:.1f}%, 2 seeds")
+    assert CLAIMS["G10a"].decide({"runs": runs}).verdict == "not reproduced"
 
 
 def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve):
@@ -484,6 +488,18 @@ def test_a_claim_whose_runs_are_missing_is_not_computed(curve):
     missing = table[table["verdict"] == "not computed"]
     assert sorted(missing["id"]) == sorted(TRAINED)
     assert "needs girgis2021/fig3/a/privacy_utility" in set(missing["reason"])
+
+
+def test_runs_are_those_of_the_configuration_and_told_only_if_all_are_there(root, shipped, monkeypatch):
+    monkeypatch.chdir(root)
+    key = ledger.RunsKey("training", "liew2022-fig5a-001")
+    (experiment,) = (one for one in shipped.experiments if one.name == key.experiment)
+    runs = products.sources(shipped)[key].read()
+    assert sorted(set(runs["run"])) == [*range(experiment.seeds)]
+    assert set(runs["rate"]) == {0.01}
+    wanted = dataclasses.replace(experiment, seeds=experiment.seeds + 1)
+    others = [one for one in shipped.experiments if one != experiment]
+    assert key not in products.sources(dataclasses.replace(shipped, experiments=(*others, wanted)))
 
 
 def test_the_network_of_the_ledger_is_the_one_that_is_trained():
@@ -790,7 +806,7 @@ def test_federated_training_that_stays_below_is_not_reproduced():
 )
 def test_dummy_updates_of_a_training_are_compared_with_their_bound(claim, n, made, verdict):
     run = pd.DataFrame({"run": 0, "dummies": np.cumsum(made), "n": n, "slots": 500, "participation": 1.0})
-    found = CLAIMS[claim].decide({"run": run})
+    found = CLAIMS[claim].decide({"runs": run})
     assert found.verdict == verdict
     assert found.ours.endswith(f"the mean of 3 windows, against {135 if claim == 'B5a' else 184}")
 

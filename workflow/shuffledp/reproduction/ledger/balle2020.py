@@ -191,11 +191,11 @@ def _in_training(table: pd.DataFrame, bound: float) -> Decision:
     ),
     stated="inequality",
     rule="inequality",
-    curves={"run": RunsKey("training", "balle2020-fixed-window")},
+    curves={"runs": RunsKey("training", "balle2020-fixed-window")},
     figure="training a",
 )
 def _b5a(tables: Tables) -> Decision:
-    table = tables["run"]
+    table = tables["runs"]
     first = table.iloc[0]
     _, bound = balle2020.empty_slots(
         n=int(first.n), slots=int(first.slots), participation=float(first.participation)
@@ -212,10 +212,10 @@ def _b5a(tables: Tables) -> Decision:
     ),
     stated="inequality",
     rule="inequality",
-    curves={"run": RunsKey("training", "balle2020-sliding-window")},
+    curves={"runs": RunsKey("training", "balle2020-sliding-window")},
     figure="training b",
 )
 def _b5b(tables: Tables) -> Decision:
-    table = tables["run"]
+    table = tables["runs"]
     _, bound = balle2020.sliding_window_empty_slots(n=int(table.n.iloc[0]), slots=int(table.slots.iloc[0]))
     return _in_training(table, bound)
