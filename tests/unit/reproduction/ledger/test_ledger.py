@@ -10,7 +10,7 @@ import pytest
 
 from shuffledp.records import tables
 from shuffledp.reproduction import ledger
-from shuffledp.reproduction.ledger import page, products
+from shuffledp.reproduction.ledger import girgis2021_baseline, page, products
 from shuffledp.reproduction.tables import Simulation
 
 # not `from shuffledp.reproduction.ledger import claims`, which is the function of that name
@@ -409,15 +409,13 @@ def test_g10_needs_the_accuracy(accuracy, verdict):
 
 def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve):
     """By the rules of G6b and G7b."""
-    from shuffledp.reproduction.ledger import girgis2021_training
-
     of_3 = curve(CLAIMS["G6b"].curves["table"])
     kairouz, advanced = "Theorem 3.4 of kairouz2015", "advanced composition"
 
     def read(table, delta, composition, stated, part=1.0):
         """Gap to Theorem 1 over the stated one, and epsilon over the stated one: what the rules look at."""
         at, new, old, wanted, taken = stated
-        fixed = girgis2021_training._with_fixed_delta(table, delta, composition, part=part)
+        fixed = girgis2021_baseline.with_fixed_delta(table, delta, composition, part=part)
         first, second = (
             100 * fixed.accuracy[fixed[name] <= at].iloc[-1] for name in ("girgis2021-upper", "fitted")
         )
@@ -448,7 +446,7 @@ def test_fixed_deltas_fit_the_baseline_of_one_figure_and_not_of_the_other(curve)
     for name in ("privunit", "hemisphere", "rates"):
         assert fitting(curve(CLAIMS["G8b"].curves[name]), stated_6) == []
     # at a fixed delta the bound is no better than at the best split
-    fixed = girgis2021_training._with_fixed_delta(of_3, 1e-10, kairouz)
+    fixed = girgis2021_baseline.with_fixed_delta(of_3, 1e-10, kairouz)
     assert (fixed["fitted"] >= fixed["feldman2021-numerical-strong"] * (1 - 1e-3)).all()
 
 

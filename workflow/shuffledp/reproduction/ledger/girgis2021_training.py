@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from shuffledp import rounding
-from shuffledp.approximate_dp.composition import advanced, kairouz2015, subsample
-from shuffledp.profiles.clones import clones
-from shuffledp.profiles.inversion import to_epsilon
+from shuffledp.reproduction.ledger.accuracy_table import Stated, accuracy_at, reaching, share_of_gap, shown
 from shuffledp.reproduction.ledger.claims import (
     ALMOST,
     DEVIATIONS,
@@ -24,41 +19,13 @@ from shuffledp.reproduction.ledger.claims import (
     Tables,
     Verdict,
     claim,
-    number,
     seeds,
 )
+from shuffledp.reproduction.ledger.girgis2021_baseline import NEW, Accuracies, Epsilons, fitted, nearly
 
 _PAPER = "girgis2021"
-_NEW, _OLD = "girgis2021-upper", "feldman2021-numerical-strong"
-_FITTED = "fitted"
-_FIXED = tuple(10.0**-power for power in range(8, 15))  # deltas of a shuffle that are tried
-_NEARLY = 1e-10  # one of them, which is reported: with Theorem 3.4 of kairouz2015 it misses by little
+_OLD = "feldman2021-numerical-strong"
 PARAMETERS, _STATED_PARAMETERS = 13_706, 13_170  # of training.models' mnist_cnn_16, and of the paper
-
-Stated = tuple[float, float]  # mean and standard deviation, in per cent
-
-
-def _at(table: pd.DataFrame, accountant: str, epsilon: float) -> Stated | None:
-    """Return mean and deviation of accuracy, in per cent, after the last epoch within epsilon; None if there
-    is no such epoch."""
-    within = table[table[accountant] <= epsilon]
-    if within.empty:
-        return None
-    row = within.iloc[-1]
-    return 100 * float(row.accuracy), 100 * float(row.deviation)
-
-
-def _reaching(table: pd.DataFrame, accountant: str, stated: Stated) -> float:
-    """Return epsilon of the first epoch with that mean accuracy, or of the last if it is close; else nan."""
-    reached = table[100 * table.accuracy >= stated[0]]
-    if len(reached):
-        return float(reached.iloc[0][accountant])
-    last = table.iloc[-1]
-    return float(last[accountant]) if stated[0] - 100 * last.accuracy <= stated[1] else float("nan")
-
-
-def _shown(epsilon: float) -> str:
-    return rounding.shown(epsilon, "upper", places=2)
 
 
 def _seeds(table: pd.DataFrame) -> str:
@@ -77,27 +44,26 @@ def _agree(found: Stated, stated: Stated) -> bool:
     return bool(abs(found[0] - stated[0]) <= DEVIATIONS * np.hypot(found[1], stated[1]))
 
 
+def _beyond(table: pd.DataFrame, epsilon: float) -> Decision:
+    return Decision(f"-, {_seeds(table)}", "not computed", f"the first epoch takes more than {epsilon:g}")
+
+
 def _accuracy(table: pd.DataFrame, epsilon: float, stated: Stated) -> Decision:
     """Decide on the accuracy at an epsilon by Theorem 1."""
-    found = _at(table, _NEW, epsilon)
+    found = accuracy_at(table, NEW, epsilon)
     if found is None:
-        return Decision(f"-, {_seeds(table)}", "not computed", f"the first epoch takes more than {epsilon:g}")
+        return _beyond(table, epsilon)
     verdict: Verdict = "reproduced" if _agree(found, stated) else "not reproduced"
     ours = f"{_accuracies(table, found)}, {_seeds(table)}"
     return Decision(ours, verdict, f"{found[0] - stated[0]:+.1f} points from the stated mean")
 
 
-def _share(first: Stated, second: Stated, new: Stated, old: Stated) -> float:
-    """Return the ratio of our gap between two accuracies to the stated gap."""
-    return (first[0] - second[0]) / (new[0] - old[0])
-
-
 def _gap(table: pd.DataFrame, epsilon: float, new: Stated, old: Stated) -> Decision:
     """Decide on the gain of Theorem 1 over the baseline at an epsilon."""
-    first, second = _at(table, _NEW, epsilon), _at(table, _OLD, epsilon)
+    first, second = accuracy_at(table, NEW, epsilon), accuracy_at(table, _OLD, epsilon)
     if first is None or second is None:
-        return Decision(f"-, {_seeds(table)}", "not computed", f"the first epoch takes more than {epsilon:g}")
-    gap, share = first[0] - second[0], _share(first, second, new, old)
+        return _beyond(table, epsilon)
+    gap, share = first[0] - second[0], share_of_gap(first, second, new, old)
     ours = f"{gap:+.1f} points: {_accuracies(table, first, second)}, {_seeds(table)}"
     if GAP[0] <= share <= GAP[1]:
         return Decision(ours, "reproduced", "the gap is there")
@@ -110,101 +76,17 @@ def _gap(table: pd.DataFrame, epsilon: float, new: Stated, old: Stated) -> Decis
 
 def _epsilon(table: pd.DataFrame, accountant: str, stated: Stated, at: float) -> Decision:
     """Decide on the epsilon at which an accuracy is reached, by an accountant."""
-    found, last = _reaching(table, accountant, stated), table.iloc[-1]
+    found, last = reaching(table, accountant, stated), table.iloc[-1]
     reached_last = _accuracies(table, (100 * float(last.accuracy), 100 * float(last.deviation)))
-    end = f"{reached_last} at the end, at {_shown(last[accountant])}"
+    end = f"{reached_last} at the end, at {shown(last[accountant])}"
     if np.isnan(found):
         return Decision(
             f"{end}, {_seeds(table)}", "not reproduced", f"a mean of {stated[0]:g}% is not reached"
         )
     reached = (100 * table.accuracy >= stated[0]).any()
-    ours = f"{_shown(found)}, {_seeds(table)}" if reached else f"{end}, {_seeds(table)}"
+    ours = f"{shown(found)}, {_seeds(table)}" if reached else f"{end}, {_seeds(table)}"
     verdict: Verdict = "reproduced" if abs(found / at - 1) <= ALMOST else "not reproduced"
     return Decision(ours, verdict, f"{found / at:.2f} times the stated epsilon")
-
-
-_COMPOSITIONS = {"Theorem 3.4 of kairouz2015": kairouz2015, "advanced composition": advanced}
-
-
-@functools.lru_cache(maxsize=16)
-def _alone(k: int, eps0: float, delta: float) -> float:
-    profile = functools.partial(clones, n=k, eps0=eps0, analysis="feldman2021")
-    return float(np.asarray(to_epsilon(profile, delta=delta, largest=eps0)))
-
-
-def _with_fixed_delta(
-    table: pd.DataFrame, shuffle_delta: float, composition: str, *, part: float = 1.0
-) -> pd.DataFrame:
-    """Return the table with epsilon of the baseline at a fixed delta of each shuffle, for a part of delta."""
-    n, k = int(table.n.iloc[0]), int(table.k.iloc[0])
-    alone = _alone(k, float(table.eps0.iloc[0]), shuffle_delta)
-    sampled = subsample(eps=alone, delta=shuffle_delta, gamma=k / n)
-    epsilon = _COMPOSITIONS[composition](
-        eps=sampled.eps,
-        delta=sampled.delta,  # type: ignore[arg-type]
-        rounds=table["round"].to_numpy(),
-        total_delta=part * float(table.delta.iloc[0]),
-    )
-    return table.assign(**{_FITTED: epsilon})
-
-
-class _Reading(NamedTuple):
-    """A reading of the baseline: its two numbers of a figure in words, and whether both fit."""
-
-    words: str
-    fits: bool
-
-
-_Accuracies = tuple[float, Stated, Stated]  # an epsilon; accuracies by Theorem 1 and the baseline
-_Epsilons = tuple[Stated, float, float]  # an accuracy, and the epsilons that it takes, likewise
-
-
-def _read(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> _Reading:
-    """Judge a reading of the baseline by the rules of G6b and G7b: the gap to Theorem 1, and epsilon."""
-    (at, *stated), (wanted, _, taken) = accuracy, epsilon
-    first, second = _at(table, _NEW, at), _at(table, _FITTED, at)
-    reached = _reaching(table, _FITTED, wanted)
-    off = reached / taken - 1
-    if first is None or second is None:
-        return _Reading(f"no epoch within {at:g}, epsilon {_shown(reached)} ({100 * off:+.1f}%)", fits=False)
-    accurate = GAP[0] <= _share(first, second, *stated) <= GAP[1]
-    words = (
-        f"a gap of {first[0] - second[0]:+.1f} points ({second[0]:.1f}% at {at:g}) and epsilon "
-        f"{_shown(reached)} ({100 * off:+.1f}%)"
-    )
-    return _Reading(words, accurate and abs(off) <= ALMOST)
-
-
-def _fitted(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> str:
-    """Return in words which fixed delta of a shuffle gives both of the baseline's numbers of a figure."""
-    tried = [
-        (f"{number(delta)} with {composition}", _with_fixed_delta(table, delta, composition))
-        for composition in _COMPOSITIONS
-        for delta in _FIXED
-    ]
-    found = [(name, _read(read, accuracy, epsilon)) for name, read in tried]
-    fitting = [f"{name}: {reading.words}" for name, reading in found if reading.fits]
-    words = (
-        f"of {len(found)} readings with a fixed delta of each shuffle, {number(_FIXED[0])} to "
-        f"{number(_FIXED[-1])}, and either composition theorem, {len(fitting) or 'none'} "
-        f"{'gives' if len(fitting) < 2 else 'give'} both of the baseline's numbers of this figure by the "
-        f'rules "gap" and "epsilon"'
-    )
-    return f"{words}, {'; '.join(fitting)}" if fitting else words
-
-
-def _nearly(table: pd.DataFrame, accuracy: _Accuracies, epsilon: _Epsilons) -> str:
-    """Return in words the results of a reading that misses epsilon by little, at all and at half of delta."""
-    composition = next(iter(_COMPOSITIONS))
-    whole, half = (
-        _read(_with_fixed_delta(table, _NEARLY, composition, part=part), accuracy, epsilon)
-        for part in (1.0, 0.5)
-    )
-    said = "it does" if half.fits else "it does not"
-    return (
-        f"{number(_NEARLY)} with {composition} {'does' if whole.fits else 'does not'}: {whole.words}, as all "
-        f"that the shuffles leave of delta is for their composition; at half of delta {said}: {half.words}"
-    )
 
 
 _OF_FIG3 = {"table": CurveKey(_PAPER, "fig3", "a", "privacy_utility")}
@@ -214,10 +96,10 @@ _OF_FIG6 = {
     "rates": CurveKey(_PAPER, "fig6", "c", "privacy_utility"),
 }
 _READINGS6 = {"privunit": "PrivUnit", "hemisphere": "hemisphere", "rates": "hemisphere at the code's rates"}
-_ACCURACY3 = (1.4, (80.0, 1.8), (70.7, 2.1))  # at an epsilon, by Theorem 1 and by the baseline
-_EPSILON3 = ((90.0, 0.5), 2.91, 4.82)  # for an accuracy, likewise
-_ACCURACY6 = (3.0, (81.15, 0.7), (76.46, 1.9))
-_EPSILON6 = ((89.7, 0.5), 5.8, 18.3)
+_ACCURACY3: Accuracies = (1.4, (80.0, 1.8), (70.7, 2.1))  # at an epsilon, by Theorem 1 and by the baseline
+_EPSILON3: Epsilons = ((90.0, 0.5), 2.91, 4.82)  # for an accuracy, likewise
+_ACCURACY6: Accuracies = (3.0, (81.15, 0.7), (76.46, 1.9))
+_EPSILON6: Epsilons = ((89.7, 0.5), 5.8, 18.3)
 
 
 def _with(decision: Decision, more: str) -> Decision:
@@ -258,10 +140,10 @@ def _g6a(tables: Tables) -> Decision:
 )
 def _g6b(tables: Tables) -> Decision:
     table = tables["table"]
-    fitted, nearly = (find(table, _ACCURACY3, _EPSILON3) for find in (_fitted, _nearly))
+    found, missed = (find(table, _ACCURACY3, _EPSILON3) for find in (fitted, nearly))
     return _with(
         _gap(table, *_ACCURACY3),
-        f"{fitted}. {nearly}. Such a delta was fitted after the fact, the paper states none, and none gives "
+        f"{found}. {missed}. Such a delta was fitted after the fact, the paper states none, and none gives "
         f"both numbers of figure 6 (G8b)",
     )
 
@@ -275,7 +157,7 @@ def _g6b(tables: Tables) -> Decision:
     curves=_OF_FIG3,
 )
 def _g7a(tables: Tables) -> Decision:
-    return _epsilon(tables["table"], _NEW, *_EPSILON3[:2])
+    return _epsilon(tables["table"], NEW, *_EPSILON3[:2])
 
 
 @claim(
@@ -313,10 +195,10 @@ def _g8a(tables: Tables) -> Decision:
 )
 def _g8b(tables: Tables) -> Decision:
     decided = _of_each(tables, lambda table: _gap(table, *_ACCURACY6))
-    fitted = {words: _fitted(tables[name], _ACCURACY6, _EPSILON6) for name, words in _READINGS6.items()}
-    if len(set(fitted.values())) == 1:
-        return _with(decided, f"for each of them, {next(iter(fitted.values()))}")
-    return _with(decided, "; ".join(f"for {words}, {found}" for words, found in fitted.items()))
+    read = {words: fitted(tables[name], _ACCURACY6, _EPSILON6) for name, words in _READINGS6.items()}
+    if len(set(read.values())) == 1:
+        return _with(decided, f"for each of them, {next(iter(read.values()))}")
+    return _with(decided, "; ".join(f"for {words}, {found}" for words, found in read.items()))
 
 
 @claim(
@@ -328,7 +210,7 @@ def _g8b(tables: Tables) -> Decision:
     curves=_OF_FIG6,
 )
 def _g9a(tables: Tables) -> Decision:
-    return _of_each(tables, lambda table: _epsilon(table, _NEW, *_EPSILON6[:2]))
+    return _of_each(tables, lambda table: _epsilon(table, NEW, *_EPSILON6[:2]))
 
 
 @claim(
