@@ -710,6 +710,13 @@ def test_the_schedule_is_compared_at_the_end():
     assert "passes over the clients, of 100 rounds each" in found.reason
 
 
+def test_the_schedule_of_the_reason_is_the_one_of_the_configuration(shipped):
+    (experiment,) = (one for one in shipped.experiments if one.name == "liew2022-fig5b")
+    reason = CLAIMS["L2a"].decide(histories("L2a", RATES, LATE)).reason
+    first, second, _ = np.cumsum(experiment.epochs)
+    assert f"the rate is lowered after {first} and {second} of " in reason
+
+
 @pytest.mark.parametrize(
     ("gain", "verdict"), [(0.02, "reproduced under a stated reading"), (0.2, "not reproduced")]
 )
