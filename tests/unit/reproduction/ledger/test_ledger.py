@@ -718,7 +718,13 @@ def test_the_schedule_of_the_reason_is_the_one_of_the_configuration(shipped):
 
 
 @pytest.mark.parametrize(
-    ("gain", "verdict"), [(0.02, "reproduced under a stated reading"), (0.2, "not reproduced")]
+    ("gain", "verdict"),
+    [
+        (0.02, "reproduced under a stated reading"),
+        (0.2, "not reproduced"),
+        (-0.02, "reproduced under a stated reading"),
+        (-0.2, "not tested as stated"),
+    ],
 )
 def test_a_gain_is_judged_by_the_deviation_of_the_seeds(gain, verdict):
     constant = [0.69, 0.7, 0.71]
@@ -726,6 +732,15 @@ def test_a_gain_is_judged_by_the_deviation_of_the_seeds(gain, verdict):
     found = CLAIMS["L2a"].decide(histories("L2a", ends, [1.0] * 9))
     assert found.verdict == verdict
     assert found.ours.endswith("(deviation over seeds 1.4)")
+
+
+def test_a_gain_of_fewer_seeds_than_the_paper_has_is_not_judged():
+    ends = {"liew2022-fig5a-003": [0.7, 0.71, 0.69], "liew2022-fig5b": [0.9, 0.91]}
+    found = CLAIMS["L2a"].decide(histories("L2a", ends, [1.0] * 9))
+    assert (found.verdict, found.reason.partition(";")[0]) == (
+        "not tested as stated",
+        "2 seeds, the paper has 3",
+    )
 
 
 @pytest.mark.parametrize(
