@@ -63,8 +63,8 @@ RULES: dict[str, str] = {
     ),
     "significant": (
         f"A gain in accuracy is significant if it is more than {DEVIATIONS:g} standard deviations over the "
-        "seeds, those of both runs added in quadrature; with fewer seeds than the paper has, or with as large "
-        "a loss, the claim is not tested as stated."
+        "seeds, those of both runs added in quadrature; with fewer seeds than the paper has, or with as "
+        "large a loss, the claim is not tested as stated."
     ),
     "example": "One counter-example refutes that something cannot be done.",
 }
