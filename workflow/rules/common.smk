@@ -112,5 +112,5 @@ def runs_of(wildcards):
 
 
 def summary():
-    """What came from the cache and what was made."""
-    return CATALOGUE.summary()
+    """What came from the cache, what was made, and what is left out as its runs are missing."""
+    return "\n".join([CATALOGUE.summary(), *SETTINGS.left_out()])

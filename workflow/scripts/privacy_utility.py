@@ -5,7 +5,7 @@ from shuffledp.reproduction.studies.accuracy_against_epsilon import privacy_util
 with jobs.running(
     snakemake.input.request, log=snakemake.log[0], packages=["numpy", "scipy", "pandas"]
 ) as parameters:
-    histories = [tables.read_table(path) for path in parameters["runs"]]
+    histories = [tables.read_recorded(path) for path in parameters["runs"]]
     columns = privacy_utility(
         histories,
         names=parameters["accountants"],

@@ -60,6 +60,15 @@ class Settings:
         found = (figure.with_runs(self.results) for figure in figures)
         return tuple(figure for figure in found if figure is not None)
 
+    def left_out(self) -> tuple[str, ...]:
+        """Return a sentence for each experiment whose runs are not all recorded."""
+        missing = {one.name: recorded.missing(one, self.results) for one in self.experiments}
+        return tuple(
+            f"{name} is left out of figures and claims: no run of seed {', '.join(map(str, seeds))}"
+            for name, seeds in missing.items()
+            if seeds
+        )
+
     def of(self, kind: str, *, untrained: bool = False) -> tuple[Any, ...]:
         """Return the figures of a kind that can be drawn; with ``untrained`` all of them."""
         figures = tuple(figure for figure in self.declared if figure.kind == kind)

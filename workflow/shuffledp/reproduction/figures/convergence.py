@@ -121,7 +121,7 @@ _BEYOND = 40  # number of points at which the theorem is drawn beyond the runs
 
 def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
-    runs = [tables.read_table(path, needs=("round", "excess_risk")) for path in parameters["runs"]]
+    runs = [tables.read_recorded(path, needs=("round", "excess_risk")) for path in parameters["runs"]]
     return draw_convergence(
         runs, theorem=parameters["theorem"], stated_to=parameters["stated_to"], made=parameters["made"]
     )

@@ -179,7 +179,7 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     panels: dict[str, list[Any]] = {name: [] for name in parameters["titles"]}
     for panel, look, paths in parameters["lines"]:
-        runs = [tables.read_table(path, needs=("round", "test_accuracy")) for path in paths]
+        runs = [tables.read_recorded(path, needs=("round", "test_accuracy")) for path in paths]
         panels[panel].append((look, runs))
     return draw_progress(panels, titles=parameters["titles"], stated=parameters["stated"])
 

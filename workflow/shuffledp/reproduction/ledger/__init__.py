@@ -8,9 +8,19 @@ from shuffledp.reproduction.ledger import (
     liew2022,
     liew2022_training,
 )
-from shuffledp.reproduction.ledger.claims import Claim, CurveKey, Decision, Key, RunsKey, claims, evaluate
+from shuffledp.reproduction.ledger.claims import (
+    AccuracyKey,
+    Claim,
+    CurveKey,
+    Decision,
+    Key,
+    RunsKey,
+    claims,
+    evaluate,
+)
 
 __all__ = [
+    "AccuracyKey",
     "Claim",
     "CurveKey",
     "Decision",

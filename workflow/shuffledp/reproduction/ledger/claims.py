@@ -85,6 +85,14 @@ class CurveKey(NamedTuple):
     accountant: str
 
 
+class AccuracyKey(NamedTuple):
+    """The key of accuracies against epsilon: paper, figure, and the experiment that a panel of it shows."""
+
+    paper: str
+    figure: str
+    experiment: str
+
+
 class RunsKey(NamedTuple):
     """The key of the histories of an experiment's runs: a folder and the experiment.
 
@@ -95,7 +103,7 @@ class RunsKey(NamedTuple):
     experiment: str
 
 
-Key = CurveKey | RunsKey
+Key = CurveKey | AccuracyKey | RunsKey
 # The tables of a claim's curves and runs, by the name that the claim has for each.
 Tables = Mapping[str, pd.DataFrame]
 
@@ -128,7 +136,8 @@ class Claim:
         rule: by which it is decided, a key of ``RULES``.
         curves: keys of the curves that decide it, by names of the claim's own.
         point: on the curves, such as rounds=1e5; empty if the claim is about whole curves.
-        figure: which shows it, if it is not the figure of the curves; or words that no figure shows it.
+        figure: which shows it, if it is not the figure of keys that name a panel; or words that no figure
+            shows it.
         decide: function of the tables of those curves that returns a decision.
     """
 

@@ -13,7 +13,7 @@ from shuffledp.reproduction.ledger.claims import (
     DEVIATIONS,
     GAP,
     STATED_POINTS,
-    CurveKey,
+    AccuracyKey,
     Decision,
     RunsKey,
     Tables,
@@ -89,11 +89,11 @@ def _epsilon(table: pd.DataFrame, accountant: str, stated: Stated, at: float) ->
     return Decision(ours, verdict, f"{found / at:.2f} times the stated epsilon")
 
 
-_OF_FIG3 = {"table": CurveKey(_PAPER, "fig3", "a", "privacy_utility")}
+_OF_FIG3 = {"table": AccuracyKey(_PAPER, "fig3", "girgis2021-fig3")}
 _OF_FIG6 = {
-    "hemisphere": CurveKey(_PAPER, "fig6", "a", "privacy_utility"),
-    "privunit": CurveKey(_PAPER, "fig6", "b", "privacy_utility"),
-    "rates": CurveKey(_PAPER, "fig6", "c", "privacy_utility"),
+    "hemisphere": AccuracyKey(_PAPER, "fig6", "girgis2021-fig6-hemisphere"),
+    "privunit": AccuracyKey(_PAPER, "fig6", "girgis2021-fig6-privunit"),
+    "rates": AccuracyKey(_PAPER, "fig6", "girgis2021-fig6-code"),
 }
 _READINGS6 = {"privunit": "PrivUnit", "hemisphere": "hemisphere", "rates": "hemisphere at the code's rates"}
 _ACCURACY3: Accuracies = (1.4, (80.0, 1.8), (70.7, 2.1))  # at an epsilon, by Theorem 1 and by the baseline
@@ -125,6 +125,7 @@ def _of_each(tables: Tables, decide: Callable[[pd.DataFrame], Decision]) -> Deci
     stated="80% (1.8)",
     rule="accuracy",
     curves=_OF_FIG3,
+    figure="fig3 a",
 )
 def _g6a(tables: Tables) -> Decision:
     return _accuracy(tables["table"], *_ACCURACY3[:2])
@@ -137,6 +138,7 @@ def _g6a(tables: Tables) -> Decision:
     stated="80% (1.8) against 70.7% (2.1)",
     rule="gap",
     curves=_OF_FIG3,
+    figure="fig3 a",
 )
 def _g6b(tables: Tables) -> Decision:
     table = tables["table"]
@@ -155,6 +157,7 @@ def _g6b(tables: Tables) -> Decision:
     stated="2.91",
     rule="epsilon",
     curves=_OF_FIG3,
+    figure="fig3 a",
 )
 def _g7a(tables: Tables) -> Decision:
     return _epsilon(tables["table"], NEW, *_EPSILON3[:2])
@@ -167,6 +170,7 @@ def _g7a(tables: Tables) -> Decision:
     stated="4.82",
     rule="epsilon",
     curves=_OF_FIG3,
+    figure="fig3 a",
 )
 def _g7b(tables: Tables) -> Decision:
     decided = _epsilon(tables["table"], _OLD, _EPSILON3[0], _EPSILON3[2])
@@ -180,6 +184,7 @@ def _g7b(tables: Tables) -> Decision:
     stated="81.15% (0.7)",
     rule="accuracy",
     curves=_OF_FIG6,
+    figure="fig6 a, b, c",
 )
 def _g8a(tables: Tables) -> Decision:
     return _of_each(tables, lambda table: _accuracy(table, *_ACCURACY6[:2]))
@@ -192,6 +197,7 @@ def _g8a(tables: Tables) -> Decision:
     stated="81.15% (0.7) against 76.46% (1.9)",
     rule="gap",
     curves=_OF_FIG6,
+    figure="fig6 a, b, c",
 )
 def _g8b(tables: Tables) -> Decision:
     decided = _of_each(tables, lambda table: _gap(table, *_ACCURACY6))
@@ -208,6 +214,7 @@ def _g8b(tables: Tables) -> Decision:
     stated="5.8",
     rule="epsilon",
     curves=_OF_FIG6,
+    figure="fig6 a, b, c",
 )
 def _g9a(tables: Tables) -> Decision:
     return _of_each(tables, lambda table: _epsilon(table, NEW, *_EPSILON6[:2]))
@@ -220,6 +227,7 @@ def _g9a(tables: Tables) -> Decision:
     stated="18.3",
     rule="epsilon",
     curves=_OF_FIG6,
+    figure="fig6 a, b, c",
 )
 def _g9b(tables: Tables) -> Decision:
     return _of_each(tables, lambda table: _epsilon(table, _OLD, _EPSILON6[0], _EPSILON6[2]))
@@ -271,7 +279,8 @@ def _g10b(tables: Tables) -> Decision:
     statement="Algorithm 1 as printed, which clips the norm, reaches 90% with the l_inf mechanism (figure 3)",
     stated="90% (0.5)",
     rule="accuracy",
-    curves={"table": CurveKey(_PAPER, "fig3", "b", "privacy_utility")},
+    curves={"table": AccuracyKey(_PAPER, "fig3", "girgis2021-fig3-normclip")},
+    figure="fig3 b",
 )
 def _g11(tables: Tables) -> Decision:
     table = tables["table"]

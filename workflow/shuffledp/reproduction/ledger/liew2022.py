@@ -7,6 +7,7 @@ import numpy as np
 from shuffledp import rounding
 from shuffledp.reproduction.ledger.claims import (
     MUCH,
+    AccuracyKey,
     CurveKey,
     Decision,
     Tables,
@@ -129,9 +130,11 @@ _CONVERSIONS = ("liew2022-shuffling-conversion", "liew2022-subsampling-conversio
     stated="looser",
     rule="order",
     curves={
-        f"eps0 = {eps0}": CurveKey(_PAPER, "fig3b_epsilon", panel, "privacy_utility")
-        for panel, eps0 in {"a": 4, "b": 8, "c": 16}.items()
+        "eps0 = 4": AccuracyKey(_PAPER, "fig3b_epsilon", "liew2022-fig3b-eps4"),
+        "eps0 = 8": AccuracyKey(_PAPER, "fig3b_epsilon", "liew2022-fig3b"),
+        "eps0 = 16": AccuracyKey(_PAPER, "fig3b_epsilon", "liew2022-fig3b-eps16"),
     },
+    figure="fig3b_epsilon a, b, c",
 )
 def _l7(tables: Tables) -> Decision:
     told, ratios = [], []
@@ -154,9 +157,6 @@ def _l7(tables: Tables) -> Decision:
     return Decision(ours, "not reproduced", f"tighter for {tighter} of rounds {until}")
 
 
-_FIG6 = {panel: CurveKey(_PAPER, "fig6", panel, "privacy_utility") for panel in ("a", "b")}
-
-
 @claim(
     id="L8",
     paper=_PAPER,
@@ -166,7 +166,11 @@ _FIG6 = {panel: CurveKey(_PAPER, "fig6", panel, "privacy_utility") for panel in 
     ),
     stated="advantageous",
     rule="order",
-    curves=_FIG6,
+    curves={
+        "scattering": AccuracyKey(_PAPER, "fig6", "liew2022-fig6-scattering"),
+        "public half": AccuracyKey(_PAPER, "fig6", "liew2022-fig6-surrogate"),
+    },
+    figure="fig6 a, b",
 )
 def _l8(tables: Tables) -> Decision:
     over = {
@@ -218,9 +222,12 @@ def _l5(tables: Tables) -> Decision:
 _PRINTED = ("liew2022-lemma4-printed", "liew2022-lemma5-printed")
 _DERIVED = ("liew2022-lemma4", "liew2022-lemma5")
 _STRONG = "distributed-check-in-strong"
-_FIG4 = {panel: CurveKey(_PAPER, "fig4", panel, "privacy_utility") for panel in ("a", "b")}
+_SIGMAS = {"0.65": "liew2022-fig4-065", "0.86": "liew2022-fig4-086"}
+_FIG4 = {sigma: AccuracyKey(_PAPER, "fig4", runs) for sigma, runs in _SIGMAS.items()}
 # The runs with noise of deviation sigma C, whose sigma over 2 C is half as large.
-_HALF = {f"{panel}, C": CurveKey(_PAPER, "fig4_removal", panel, "privacy_utility") for panel in _FIG4}
+_HALF = {
+    f"{sigma}, C": AccuracyKey(_PAPER, "fig4_removal", f"{runs}-removal") for sigma, runs in _SIGMAS.items()
+}
 
 
 def _ends(tables: Tables, *names: str) -> str:
@@ -240,6 +247,7 @@ def _ends(tables: Tables, *names: str) -> str:
     stated="much tighter",
     rule="much",
     curves=_FIG4,
+    figure="fig4 a, b",
 )
 def _l3a(tables: Tables) -> Decision:
     ours = (
@@ -272,6 +280,7 @@ def _l3a(tables: Tables) -> Decision:
     stated="ordering",
     rule="order",
     curves={**_FIG4, **_HALF},
+    figure="fig4 a, b; fig4_removal a, b",
 )
 def _l3b(found: Tables) -> Decision:
     tables, half = ({name: found[name] for name in names} for names in (_FIG4, _HALF))
@@ -280,17 +289,18 @@ def _l3b(found: Tables) -> Decision:
     for names in (_PRINTED, _DERIVED):
         below = [(table[list(names)].max(axis=1) < table[_STRONG]).to_numpy() for table in tables.values()]
         shares[names] = float(np.concatenate(below).mean())
-    for table in tables.values():
+    for sigma, table in tables.items():
         holds = table["round"][table[list(_DERIVED)].max(axis=1) < table[_STRONG]]
-        since.append(f"from T={holds.min():g} on" if len(holds) else "never")
+        since.append(f"{f'from T={holds.min():g} on' if len(holds) else 'never'} (sigma={sigma})")
     if shares[_PRINTED] == 1:
         return Decision(ours, "reproduced", "as printed, for every number of rounds")
+    after = f"after {100 * shares[_PRINTED]:.0f}% of the epochs"
+    printed = f"as printed both are tighter {after if shares[_PRINTED] else 'after no number of rounds'}"
     derived = f"re-derived both are, {' and '.join(since)}" if shares[_DERIVED] else "nor are they re-derived"
     return Decision(
         ours,
         "not reproduced",
-        f"as printed both are tighter after {100 * shares[_PRINTED]:.0f}% of the epochs; {derived}. The "
-        "strong composition is of the exact losses of a round, which the paper does not give. Where each "
-        "client adds the noise of the paper, sigma C, which is half of ours, and two gradients may be 2 C "
-        f"apart, it has {_ends(half, _STRONG)}, sigma being over 2 C",
+        f"{printed}; {derived}. The strong composition is of the exact losses of a round, which the paper "
+        "does not give. Where each client adds the noise of the paper, sigma C, which is half of ours, and two "
+        f"gradients may be 2 C apart, it has {_ends(half, _STRONG)}, sigma being over 2 C",
     )

@@ -102,8 +102,9 @@ def _l2a(tables: Tables) -> Decision:
     reading = (
         f"the paper's epochs are taken for passes over the clients, of {lowered.rounds[0]:g} rounds each, so "
         f"that the rate is lowered after {_LOWERED[0]} and {_LOWERED[1]} of {lowered.rounds.size} epochs, "
-        "which is not late; the schedule was not tuned, and begins at the constant rate, which was, over all "
-        f"rounds; with that the last {_LATE_ROUNDS} rounds are {lost:.1f} points below the best epoch"
+        "which is not late; the constant rate was tuned over all rounds, and the mean of its last "
+        f"{_LATE_ROUNDS} rounds is {lost:.1f} points below its best epoch; the schedule begins at that rate "
+        "and was not tuned"
     )
     fewest = min(runs["run"].nunique() for runs in tables.values())
     if fewest < _SEEDS:
@@ -139,8 +140,8 @@ def _l2b(tables: Tables) -> Decision:
     if ends != sorted(ends):
         return Decision(ours, "not reproduced", "a smaller check-in rate does better")
     read = [
-        "after as many rounds; the learning rate at gamma = 0.1 is more than three times that of the others, "
-        f"which was tuned for 6,800 rounds; mean of so many seeds: {_seeds(tables)}"
+        "accuracies of one epoch; the learning rate at gamma = 0.1 is more than three times the others', "
+        f"which alone were tuned over 6,800 rounds; mean of so many seeds: {_seeds(tables)}"
     ]
     longer = [run for run in runs if run.rounds[-1] > rounds]
     later = [100 * float(run.mean[-1]) for run in longer]

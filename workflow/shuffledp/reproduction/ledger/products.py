@@ -39,31 +39,28 @@ class Source(NamedTuple):
         """Return the tables as one, with the settings as columns and the number of the table as "run".
 
         Raises:
-            ValueError: from ``tables.read_table``.
+            ValueError: from ``tables.read_recorded``.
         """
-        runs = [tables.read_table(path).assign(run=run) for run, path in enumerate(self.paths)]
+        runs = [tables.read_recorded(path).assign(run=run) for run, path in enumerate(self.paths)]
         return pd.concat(runs, ignore_index=True).assign(**self.setting)
 
 
 def sources(settings: Settings) -> dict[ledger.Key, Source]:
     """Return the sources of the claims' curves and runs, as far as these are made or will be made."""
-    made = {
-        table.stem(settings.results): Source(
-            (table.path(settings.results),),
-            _setting(table.experiment) if isinstance(table, Utility) else {},
-        )
-        for table in settings.tables
-    }
-    made |= {
-        recorded.folder(experiment, settings.results): Source(
-            recorded.runs(experiment, settings.results), _setting(experiment)
-        )
-        for experiment in settings.experiments
-        if recorded.is_trained(experiment, settings.results)
-    }
-    keys = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
-    stems = {key: f"{settings.results}/{'/'.join(key)}" for key in keys}
-    return {key: made[stem] for key, stem in stems.items() if stem in made}
+    made: dict[ledger.Key, Source] = {}
+    for table in settings.tables:
+        key: ledger.Key = ledger.CurveKey(table.paper, table.figure, table.panel, table.file)
+        setting = {}
+        if isinstance(table, Utility):
+            key = ledger.AccuracyKey(table.paper, table.figure, table.experiment.name)
+            setting = _setting(table.experiment)
+        made[key] = Source((table.path(settings.results),), setting)
+    for experiment in settings.experiments:
+        if recorded.is_trained(experiment, settings.results):
+            runs = recorded.runs(experiment, settings.results)
+            made[ledger.RunsKey("training", experiment.name)] = Source(runs, _setting(experiment))
+    wanted = dict.fromkeys(key for claim in ledger.claims() for key in claim.curves.values())
+    return {key: made[key] for key in wanted if key in made}
 
 
 def _setting(experiment: Experiment) -> dict[str, Any]:

@@ -35,10 +35,17 @@ def runs(experiment: Experiment, results: str) -> tuple[str, ...]:
     return tuple(f"{folder(experiment, results)}/seed{seed}.csv" for seed in range(experiment.seeds))
 
 
+def missing(experiment: Experiment, results: str) -> tuple[int, ...]:
+    """Return the seeds of which no history exists, or no record of it."""
+    paths = [Path(run) for run in runs(experiment, results)]
+    return tuple(
+        seed for seed, path in enumerate(paths) if not (path.exists() and path.with_suffix(".json").exists())
+    )
+
+
 def is_trained(experiment: Experiment, results: str) -> bool:
     """Return whether the histories of all seeds exist, with their records."""
-    paths = [Path(run) for run in runs(experiment, results)]
-    return all(path.exists() and path.with_suffix(".json").exists() for path in paths)
+    return not missing(experiment, results)
 
 
 def product(experiment: Experiment, folder: str, seed: int) -> Product:
