@@ -1,6 +1,6 @@
 import functools
 
-from shuffledp.records import tables
+from shuffledp.records import recorded_tables, tables
 from shuffledp.reproduction import jobs
 from shuffledp.reproduction.studies.frontier import Cell, frontier
 
@@ -9,7 +9,7 @@ with jobs.running(snakemake.input.request, log=snakemake.log[0], packages=["nump
     cells = [
         Cell(
             **{key: cell[key] for key in ("eps0", "k", "randomizer")},
-            runs=[tables.read_recorded(path, needs=("round", "test_accuracy")) for path in cell["runs"]],
+            runs=[recorded_tables.read(path, needs=("round", "test_accuracy")) for path in cell["runs"]],
             curves={name: read(path, needs=("rounds", "epsilon")) for name, path in cell["curves"].items()},
         )
         for cell in parameters["cells"]

@@ -466,6 +466,12 @@ def question(system):
     return setting, [name for name in setting if VARIABLES[name].rises is not None]
 
 
+def test_the_unknown_is_not_given_too():
+    setting = {"n": 1e6, "k": 1e3, "rounds": 1e5, "delta": 1e-8}
+    with pytest.raises(ValueError, match=r"^eps0 is the unknown, got eps0=2 too; leave one of them out$"):
+        calibration.solve("clones-joint-pld", unknown="eps0", target_eps=1, eps0=2, **setting)
+
+
 @pytest.mark.parametrize(
     ("system", "unknown"),
     [

@@ -177,6 +177,10 @@ def solve(
     ]
     if unknown not in asked:
         raise ValueError(f"unknown must be one of {', '.join(asked)} for {entry.system}, got {unknown!r}")
+    if unknown in setting:
+        raise ValueError(
+            f"{unknown} is the unknown, got {unknown}={setting[unknown]!r} too; leave one of them out"
+        )
     if unknown != "rounds":
         setting["rounds"] = checks.count("rounds", setting.get("rounds"))
     if unknown == "delta":

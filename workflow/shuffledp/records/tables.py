@@ -25,26 +25,6 @@ def write_table(path: Path | str, columns: Mapping[str, ArrayLike] | pd.DataFram
         pd.DataFrame(columns).to_csv(temporary, index=False, float_format=_EXACT, lineterminator="\n")
 
 
-def read_recorded(path: Path | str, *, needs: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Read a table like ``read_table``, if it is the one that the record beside it is of.
-
-    A product is made again if it is not, but a run is not trained again unasked.
-
-    Raises:
-        ValueError: as for ``read_table``; or the record is missing or no record, or that of another table.
-    """
-    table = read_table(path, needs=needs)
-    record = Path(path).with_suffix(".json")
-    remedy = f"take both files from version control, or delete both and run: snakemake --cores 1 {path}"
-    try:
-        (made,) = files.read_json(record)["outputs"].values()
-    except (ValueError, OSError, KeyError, TypeError, AttributeError):
-        raise ValueError(f"{record} is not the record of {path}; {remedy}") from None
-    if files.sha256(path) != made:
-        raise ValueError(f"{path} is not the table that was recorded in {record}; {remedy}")
-    return table
-
-
 def read_table(path: Path | str, *, needs: tuple[str, ...] = ()) -> pd.DataFrame:
     """Read a table that ``write_table`` wrote, with the same numbers.
 

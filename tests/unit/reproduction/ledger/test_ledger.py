@@ -498,7 +498,26 @@ def test_runs_are_those_of_the_configuration_and_told_only_if_all_are_there(root
     assert set(runs["rate"]) == {0.01}
     wanted = dataclasses.replace(experiment, seeds=experiment.seeds + 1)
     others = [one for one in shipped.experiments if one != experiment]
-    assert key not in products.sources(dataclasses.replace(shipped, experiments=(*others, wanted)))
+    more = dataclasses.replace(shipped, experiments=(*others, wanted))
+    assert key not in products.sources(more)
+    left = f"liew2022-fig5a-001 is left out of figures and claims: no run of seed {experiment.seeds}"
+    assert [one for one in more.left_out() if "fig5a-001" in one] == [left]
+    assert shipped.left_out() == ()
+
+
+def test_accuracies_are_those_of_the_experiment_whatever_its_panel(shipped):
+    key = ledger.AccuracyKey("girgis2021", "fig6", "girgis2021-fig6-code")
+    assert products.sources(shipped)[key].paths == ("results/girgis2021/fig6/c/privacy_utility.csv",)
+    figure = shipped.figure("girgis2021", "fig6")
+    panels = tuple(
+        dataclasses.replace(panel, experiment=shipped.experiment("fashion-fig6"))
+        if panel.panel == "c"
+        else panel
+        for panel in figure.panels
+    )
+    others = tuple(one for one in shipped.declared if one.name != "fig6" or one.paper != "girgis2021")
+    changed = dataclasses.replace(shipped, declared=(*others, dataclasses.replace(figure, panels=panels)))
+    assert key not in products.sources(changed)
 
 
 def test_the_network_of_the_ledger_is_the_one_that_is_trained():

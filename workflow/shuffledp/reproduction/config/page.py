@@ -40,6 +40,9 @@ snakemake --cores all --configfile mine.yaml
 snakemake --cores 1 --configfile mine.yaml -- figures/mine/girgis2021/fig2.pdf   # one figure
 ```
 
+In folders of its own nothing is there yet: the first command computes all curves, for about an hour, and
+draws no figure of a training. The second makes what its figure needs.
+
 A misspelt key, or a value that a key may not have, is refused in a line that names the file, the line and
 what is possible. `config/smoke.yaml` is such a file, with the same jobs in seconds; `config/sweep.yaml` is
 for a large study. Another Snakefile may take the workflow as a module, and gives the configuration with it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import numpy as np
 
 from shuffledp.convergence import girgis2021_convergence
-from shuffledp.records import tables
+from shuffledp.records import recorded_tables
 from shuffledp.reproduction.figures import words
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
@@ -121,7 +121,7 @@ _BEYOND = 40  # number of points at which the theorem is drawn beyond the runs
 
 def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
-    runs = [tables.read_recorded(path, needs=("round", "excess_risk")) for path in parameters["runs"]]
+    runs = [recorded_tables.read(path, needs=("round", "excess_risk")) for path in parameters["runs"]]
     return draw_convergence(
         runs, theorem=parameters["theorem"], stated_to=parameters["stated_to"], made=parameters["made"]
     )

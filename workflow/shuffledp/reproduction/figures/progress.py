@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field
 
-from shuffledp.records import tables
+from shuffledp.records import recorded_tables
 from shuffledp.reproduction.figures import words
 from shuffledp.reproduction.figures.kind import PaperFigure
 from shuffledp.reproduction.figures.left_out import Panel
@@ -179,7 +179,7 @@ def draw(parameters: Mapping[str, Any]) -> Figure:
     """Draw a figure from the tables that the parameters of its product name."""
     panels: dict[str, list[Any]] = {name: [] for name in parameters["titles"]}
     for panel, look, paths in parameters["lines"]:
-        runs = [tables.read_recorded(path, needs=("round", "test_accuracy")) for path in paths]
+        runs = [recorded_tables.read(path, needs=("round", "test_accuracy")) for path in paths]
         panels[panel].append((look, runs))
     return draw_progress(panels, titles=parameters["titles"], stated=parameters["stated"])
 

@@ -301,6 +301,6 @@ def _l3b(found: Tables) -> Decision:
         ours,
         "not reproduced",
         f"{printed}; {derived}. The strong composition is of the exact losses of a round, which the paper "
-        "does not give. Where each client adds the noise of the paper, sigma C, which is half of ours, and two "
-        f"gradients may be 2 C apart, it has {_ends(half, _STRONG)}, sigma being over 2 C",
+        "does not give. Where each client adds the noise of the paper, sigma C, which is half of ours, and "
+        f"two gradients may be 2 C apart, it has {_ends(half, _STRONG)}, sigma being over 2 C",
     )

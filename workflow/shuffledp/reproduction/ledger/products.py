@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from shuffledp.records import tables
+from shuffledp.records import recorded_tables
 from shuffledp.records.product import Product
 from shuffledp.reproduction import ledger
 from shuffledp.reproduction.config import Settings
@@ -39,9 +39,9 @@ class Source(NamedTuple):
         """Return the tables as one, with the settings as columns and the number of the table as "run".
 
         Raises:
-            ValueError: from ``tables.read_recorded``.
+            ValueError: from ``recorded_tables.read``.
         """
-        runs = [tables.read_recorded(path).assign(run=run) for run, path in enumerate(self.paths)]
+        runs = [recorded_tables.read(path).assign(run=run) for run, path in enumerate(self.paths)]
         return pd.concat(runs, ignore_index=True).assign(**self.setting)
 
 
