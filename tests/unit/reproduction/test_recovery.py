@@ -56,6 +56,37 @@ def test_the_end_of_another_run_leaves_the_note(here):
     assert recovery.noted() == note(pid=1)
 
 
+def test_a_run_keeps_the_note_of_another_command_that_was_cut_off(here):
+    cut_off = note(arguments=["--cores", "2", "all_figures"])
+    files.write_json(".snakemake/run.json", cut_off)
+    recovery.begin(["--cores", "1"])
+    recovery.begin(["--cores", "1"])  # begun again
+    assert recovery.noted()["before"] == cut_off
+    recovery.end()
+    assert recovery.noted() == cut_off
+    recovery.begin(cut_off["arguments"])  # taken up
+    recovery.end()
+    assert recovery.noted() is None
+
+
+def test_commands_that_were_cut_off_are_resumed_from_the_last_to_the_first(here, monkeypatch):
+    first = note(arguments=["--cores", "2", "all_figures"])
+    files.write_json(".snakemake/run.json", note(before=first))
+    ran = []
+
+    def snakemake(*words, **_):
+        ran.append(list(words))
+        if len(ran) == 1:  # this one has something to do, and notes it
+            recovery.begin(words)
+            recovery.end()
+        return 0
+
+    monkeypatch.setattr(recovery, "_snakemake", snakemake)
+    assert (recovery.resume(), recovery.resume()) == (0, 0)
+    assert ran == [note()["arguments"], first["arguments"]]
+    assert recovery.noted() is None
+
+
 @pytest.mark.parametrize("torn", ["", '{"pid": 1, "sta', "[]", "{}", '"x"', "null"])
 def test_a_torn_note_is_none(here, torn):
     files.write_text(".snakemake/run.json", torn)

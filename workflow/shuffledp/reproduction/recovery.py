@@ -40,28 +40,48 @@ def begin(arguments: Sequence[str], *, folder: Path | str = FOLDER) -> None:
     """Write a note of this process and its command, which ``end`` removes; to be called once a run holds the
     directory.
 
+    The note keeps those of other commands that did not end well before, as "before".
+
     Args:
         arguments: those of Snakemake.
         folder: of Snakemake's state.
     """
     me = psutil.Process()
-    files.write_json(
-        Path(folder) / _NOTE,
-        {
-            "host": socket.gethostname(),
-            "pid": me.pid,
-            # together with the process number this is unique, even after the next boot
-            "started": me.create_time(),
-            "arguments": list(arguments),
-        },
-    )
+    note = {
+        "host": socket.gethostname(),
+        "pid": me.pid,
+        # together with the process number this is unique, even after the next boot
+        "started": me.create_time(),
+        "arguments": list(arguments),
+    }
+    before = _other(noted(folder), list(arguments))
+    files.write_json(Path(folder) / _NOTE, note if before is None else {**note, "before": before})
+
+
+def _other(note: dict[str, Any] | None, arguments: list[str]) -> dict[str, Any] | None:
+    """Return the note without the runs of a command, which a new run of that command takes up."""
+    if note is None:
+        return None
+    before = _other(note.get("before"), arguments)
+    if note["arguments"] == arguments:
+        return before
+    rest = {key: value for key, value in note.items() if key != "before"}
+    return rest if before is None else {**rest, "before": before}
 
 
 def end(*, folder: Path | str = FOLDER) -> None:
-    """Remove this process's note, since its run ended well and nothing is left to do."""
+    """Remove this process's note, since its run ended well and nothing of it is left to do."""
     note = noted(folder)
     if note is not None and note["pid"] == os.getpid():
-        (Path(folder) / _NOTE).unlink()
+        _remove(note, folder)
+
+
+def _remove(note: dict[str, Any], folder: Path | str) -> None:
+    """Remove the note of a command, and put that of the command before in its place, if there is one."""
+    if "before" in note:
+        files.write_json(Path(folder) / _NOTE, note["before"])
+    else:
+        (Path(folder) / _NOTE).unlink(missing_ok=True)
 
 
 def noted(folder: Path | str = FOLDER) -> dict[str, Any] | None:
@@ -224,8 +244,8 @@ def _resume(arguments: Sequence[str] | None) -> int:
     print(f"Going on: snakemake {' '.join(wanted)}", flush=True)
     status = _snakemake(*wanted, check=False)
     # a run that finds nothing to do leaves the note alone, and another command may have left its work undone
-    if status == 0 and note is not None and list(wanted) == note["arguments"]:
-        (FOLDER / _NOTE).unlink(missing_ok=True)
+    if status == 0 and note is not None and noted() == note and list(wanted) == note["arguments"]:
+        _remove(note, FOLDER)
     return status
 
 
