@@ -70,7 +70,7 @@ def test_smoke_runs_every_job(whole_smoke, settings):
     }
     assert {rule: run.jobs[rule] for rule in jobs} == jobs
     assert {"render_gallery", "render_claims"} <= run.jobs.keys()
-    trainings, results, figures, _ = run.stdout.strip().split("\n")
+    trainings, results, figures, _, left_out = run.stdout.strip().split("\n")
     made = jobs["compute_curve"] + jobs["compute_quantity"] + jobs["simulate"] + 1
     assert results == f"results: 0 taken from the cache, {made} made now"
     left = sum(experiment.seeds for experiment in settings.experiments)
@@ -78,6 +78,8 @@ def test_smoke_runs_every_job(whole_smoke, settings):
         trainings == f"trainings: 0 taken from the cache, 0 made now, {left} not up to date and not asked for"
     )
     assert figures == f"figures: 0 taken from the cache, {jobs['plot']} made now"
+    names = ", ".join(experiment.name for experiment in settings.experiments)
+    assert left_out == f"left out of figures and claims, as runs are missing: {names}"
 
 
 def test_smoke_leaves_what_is_tracked_alone(smoke):

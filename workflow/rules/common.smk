@@ -113,4 +113,4 @@ def runs_of(wildcards):
 
 def summary():
     """What came from the cache, what was made, and what is left out as its runs are missing."""
-    return "\n".join([CATALOGUE.summary(), *SETTINGS.left_out()])
+    return "\n".join(filter(None, [CATALOGUE.summary(), SETTINGS.left_out()]))

@@ -60,14 +60,15 @@ class Settings:
         found = (figure.with_runs(self.results) for figure in figures)
         return tuple(figure for figure in found if figure is not None)
 
-    def left_out(self) -> tuple[str, ...]:
-        """Return a sentence for each experiment whose runs are not all recorded."""
-        missing = {one.name: recorded.missing(one, self.results) for one in self.experiments}
-        return tuple(
-            f"{name} is left out of figures and claims: no run of seed {', '.join(map(str, seeds))}"
-            for name, seeds in missing.items()
+    def left_out(self) -> str:
+        """Return in a line which experiments are left out for want of runs; "" if there are none."""
+        missing = [(one, recorded.missing(one, self.results)) for one in self.experiments]
+        names = [
+            one.name + (f" (seed {', '.join(map(str, seeds))})" if len(seeds) < one.seeds else "")
+            for one, seeds in missing
             if seeds
-        )
+        ]
+        return f"left out of figures and claims, as runs are missing: {', '.join(names)}" if names else ""
 
     def of(self, kind: str, *, untrained: bool = False) -> tuple[Any, ...]:
         """Return the figures of a kind that can be drawn; with ``untrained`` all of them."""
