@@ -492,7 +492,7 @@ def test_a_claim_whose_runs_are_missing_is_not_computed(curve):
 def test_runs_are_those_of_the_configuration_and_told_only_if_all_are_there(root, shipped, monkeypatch):
     monkeypatch.chdir(root)
     key = ledger.RunsKey("training", "liew2022-fig5a-001")
-    (experiment,) = (one for one in shipped.experiments if one.name == key.experiment)
+    experiment = shipped.experiment(key.experiment)
     runs = products.sources(shipped)[key].read()
     assert sorted(set(runs["run"])) == [*range(experiment.seeds)]
     assert set(runs["rate"]) == {0.01}
@@ -731,9 +731,8 @@ def test_the_schedule_is_compared_at_the_end():
 
 
 def test_the_schedule_of_the_reason_is_the_one_of_the_configuration(shipped):
-    (experiment,) = (one for one in shipped.experiments if one.name == "liew2022-fig5b")
     reason = CLAIMS["L2a"].decide(histories("L2a", RATES, LATE)).reason
-    first, second, _ = np.cumsum(experiment.epochs)
+    first, second, _ = np.cumsum(shipped.experiment("liew2022-fig5b").epochs)
     assert f"the rate is lowered after {first} and {second} of " in reason
 
 
